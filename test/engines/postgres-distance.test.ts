@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { keyChanges } from '../../packages/server/src/features/keys/changes.ts'
 import { readKeySet } from '../../packages/server/src/features/keys/reads.ts'
+import { projectChanges } from '../../packages/server/src/features/projects/changes.ts'
 import { findProjectRecord } from '../../packages/server/src/kernel/access/stored-projects.ts'
 import type { Store } from '../../packages/server/src/kernel/context.ts'
 import type { ProjectRecord } from '../../packages/server/src/kernel/records.ts'
@@ -66,6 +67,14 @@ describe.each([80, 200])('with a database %i ms away', (roundTripMs) => {
     const create = () =>
       store.commit(keyChanges.createKey, { origin: origin(), key: keyRecord(project.id), limits })
     expect(await countRoundTrips(create)).toBe(3)
+    // Also after a change of another process.
+    const other = await openStore(database.url)
+    const renaming = { origin: origin(), projectId: project.id, name: `p-${newId().slice(-12)}` }
+    await other.commit(projectChanges.renameProject, renaming)
+    await other.close()
+    const roundTrips = countingRoundTrips(proxy, roundTripMs)
+    await create()
+    expect(roundTrips()).toBe(3)
   })
 })
 

@@ -1,7 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { keyChanges } from '../../packages/server/src/features/keys/changes.ts'
 import { keySetOf } from '../../packages/server/src/features/keys/key-sets.ts'
-import { readKeySet, readPublishedRows } from '../../packages/server/src/features/keys/reads.ts'
+import {
+  readKeySet,
+  readPublishedRows,
+  toPublishedKeySet,
+} from '../../packages/server/src/features/keys/reads.ts'
 import { projectChanges } from '../../packages/server/src/features/projects/changes.ts'
 import type { Store } from '../../packages/server/src/kernel/context.ts'
 import { kernelChanges } from '../../packages/server/src/kernel/kernel-changes.ts'
@@ -176,6 +180,11 @@ describe('published reads on a standby', () => {
     const found = await store.published.newest([known, unknown], readPublishedRows)
     expect(found.get(known)).toMatchObject({ id: known, revision: 1 })
     expect(found.get(unknown)).toMatchObject({ code: 'storage_unavailable' })
+    // Its keys are there too.
+    await standby.execute('delete from published_key_set where project_id = ?', known)
+    const row = (await store.published.newest([known], readPublishedRows)).get(known)
+    if (row === undefined || row instanceof Error) throw new Error('no row')
+    expect(await toPublishedKeySet(row, '')).toMatchObject({ revision: 1, texts: { list: '[]' } })
   })
 
   test('come from the primary if the standby is unavailable', async () => {

@@ -189,7 +189,8 @@ async function readDigests(db: Db, ledgerId: string): Promise<PublishedDigests |
 /**
  * Appends events, the first of which gets the ledger's revision, and updates the head. `digests`: of what
  * the project publishes from then on, if that changes; events of other changes repeat those of the last one,
- * and have none if it was altered: then the key set is made of the keys until one changes. Returns the hash of the last one.
+ * and have none if it was altered: then the key set is made of the keys until one changes. Returns the hash
+ * of the last event.
  */
 export async function appendEvents(
   ledger: LockedLedger,

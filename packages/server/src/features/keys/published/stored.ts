@@ -11,7 +11,7 @@ import {
 import type { AccountedRow, AnySubject } from '../../../kernel/ledger/subject.ts'
 import { oneFor } from '../../../kernel/shared.ts'
 import { type Db, type RowOf, table } from '../../../kernel/storage/schema.ts'
-import { pipeline, statement } from '../../../kernel/storage/statements.ts'
+import { hasOtherWriters, pipeline, statement } from '../../../kernel/storage/statements.ts'
 import { type KeyRecord, keys } from '../stored.ts'
 import { digestsOf, hadKeysIn, nothingPublished, type PublishedTexts, publish } from './texts.ts'
 
@@ -112,9 +112,9 @@ export function publishedToRow(
   return { project_id: projectId, list, jwks, jwks_full }
 }
 
-/** Projects whose texts are remembered, and characters of their key sets: 10 MB at most. */
+/** Projects whose texts are remembered, and characters of the texts of each: 10 MB at most. */
 const maxRemembered = 300
-const maxLength = 16_000
+const maxLength = 33_000
 
 /** What a change of this process published, and the hash of its last event, which has the digests. */
 interface Remembered extends Required<StoredTexts> {
@@ -123,13 +123,17 @@ interface Remembered extends Required<StoredTexts> {
 
 /**
  * What changes of this process published last. As long as the event is the last one of its ledger, neither
- * the row nor the event need be read and compared.
+ * the row nor the event need be read and compared. Empty where other processes write too.
  */
 const remembered = oneFor((_hooks: Hooks) => new Map<string, Remembered>())
 
-/** What a project publishes if this process published it, unless the ledger has another head under its lock. */
-export function recallTexts({ hooks }: Transaction, projectId: string): Remembered | undefined {
-  return remembered(hooks).get(projectId)
+/** What a project publishes if this process published it with the last event of the locked ledger. */
+export function recallTexts(
+  { hooks }: Transaction,
+  { ledgerId, previousHash }: LockedLedger,
+): StoredTexts | undefined {
+  const last = remembered(hooks).get(ledgerId)
+  return last?.hash === previousHash ? last : undefined
 }
 
 /** Appends the events of a change of keys, with what the project publishes from then on. */
@@ -146,10 +150,11 @@ export async function appendPublished(
     () => upsert(db, publishedToRow(ledgerId, texts)),
     () => appendEvents(ledger, events, digests),
   )
+  if (hasOtherWriters(db)) return
   const all = remembered(hooks)
   all.delete(ledgerId)
   for (const oldest of all.keys().take(all.size < maxRemembered ? 0 : 1)) all.delete(oldest)
-  if (texts.jwksFull.length > maxLength) return
+  if (texts.list.length + texts.jwks.length + texts.jwksFull.length > maxLength) return
   all.set(ledgerId, { hash, texts, hadKeys: () => hadKeysIn(texts) })
 }
 

@@ -4,7 +4,13 @@ import type { EventChanges, NewEvent } from '../../../kernel/ledger/chain.ts'
 import { type LockedLedger, lockProjectLedger } from '../../../kernel/ledger/locked-ledger.ts'
 import { firstUse, tokenDigest } from '../../../kernel/ledger/token-uses.ts'
 import type { Db } from '../../../kernel/storage/schema.ts'
-import { chunked, insertion, pipeline, statement } from '../../../kernel/storage/statements.ts'
+import {
+  chunked,
+  hasOtherWriters,
+  insertion,
+  pipeline,
+  statement,
+} from '../../../kernel/storage/statements.ts'
 import type { ImportResult, KeyCreation, KeyImport, KeyToImport } from '../changes.ts'
 import { lockFingerprints } from '../exposure/fingerprints.ts'
 import { introducedByLink } from '../introduction.ts'
@@ -61,12 +67,12 @@ async function registerKeys(
   const { origin, projectId, limits, compared, dryRun } = change
   const submitted = change.keys.map(({ key }) => key)
   const kids = change.keys.filter(({ kidProvided }) => kidProvided).map(({ key }) => key.id)
-  const recalled = recallTexts(tx, projectId)
   const [ledger, existing, read, lock] = await pipeline(
     db,
     () => lockProjectLedger(tx, projectId, origin),
     () => readKeysForAdmission(db, projectId),
-    async () => (recalled === undefined ? readStoredTexts(db, projectId) : undefined),
+    // PostgreSQL gets this read with the others; after the lock it would take a round trip of its own.
+    async () => (hasOtherWriters(db) ? readStoredTexts(db, projectId) : undefined),
     () => lockFingerprints(db, { keys: submitted, kids }, origin.time),
   )
   if (existing === undefined) throw notFound('project_not_found')
@@ -86,8 +92,7 @@ async function registerKeys(
     await lock.unlock()
     return admission
   }
-  const isCurrent = recalled?.hash === ledger.previousHash
-  const before = isCurrent ? recalled : (read ?? (await readStoredTexts(db, projectId)))
+  const before = read ?? recallTexts(tx, ledger) ?? (await readStoredTexts(db, projectId))
   const texts = await publishWith(db, { existing, before }, created, origin.time)
   const events = created.map((key) => records.eventOf('created', key))
   await pipeline(
