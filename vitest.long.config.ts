@@ -10,6 +10,7 @@ const timed = globSync('test/**/*.test.ts', { exclude: ['test/node_modules'] }).
 
 /** They take minutes: begun last, one would run alone at the end. */
 const slowest = [
+  'docs/ledger-verifier.long',
   'docs/jwks-uri.long',
   'agents/keep/kills.long',
   'faults/balancers.long',
