@@ -10,7 +10,6 @@ const timed = globSync('test/**/*.test.ts', { exclude: ['test/node_modules'] }).
 
 /** They take minutes: begun last, one would run alone at the end. */
 const slowest = [
-  'docs/ledger-verifier.long',
   'docs/jwks-uri.long',
   'agents/keep/kills.long',
   'faults/balancers.long',
@@ -39,7 +38,7 @@ export default defineConfig({
     globalSetup: [...globalSetup, 'test/support/setup/console.ts'],
     sequence: { sequencer: SlowestFirst },
     // Bounds of real time hold on a machine that is not overloaded.
-    maxWorkers: 4,
+    maxWorkers: 5,
     testTimeout: 900_000,
     hookTimeout: 900_000,
     provide: { engine: 'sqlite', isTimed: true },
