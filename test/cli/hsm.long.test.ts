@@ -21,34 +21,24 @@ const run = (command: string, args: string) => execFileSync(command, args.split(
 const tool = (args: string) => run('pkcs11-tool', `--module ${module} --login --pin 1234 ${args}`)
 run('softhsm2-util', '--init-token --free --label pubring --so-pin 1234 --pin 1234')
 
-/** Makes a key pair, registers its public key, and returns a token that the HSM signed with it. */
-async function signedToken(alg: string, label: string, type: string, mechanism: string) {
-  tool(
-    `--keypairgen --key-type ${type} --label ${label} --id ${Buffer.from(label).toString('hex')}`,
-  )
-  const der = join(shell.folder, `${label}.der`)
-  tool(`--read-object --type pubkey --label ${label} -o ${der}`)
-  const added = await shell.pubring(['key', 'add', der, '--label', label])
+test.each([
+  ['ES256', 'EC:prime256v1', '--mechanism ECDSA --signature-format rs'],
+  ['RS256', 'rsa:2048', '--mechanism SHA256-RSA-PKCS'],
+])('%s', async (alg, type, mechanism) => {
+  // pkcs11-tool signs with the first private key of the token unless it gets an id: it ignores the label.
+  const keyId = `--id ${Buffer.from(alg).toString('hex')}`
+  tool(`--keypairgen --key-type ${type} --label ${alg} ${keyId}`)
+  const der = join(shell.folder, `${alg}.der`)
+  tool(`--read-object --type pubkey ${keyId} -o ${der}`)
+  const added = await shell.pubring(['key', 'add', der, '--label', alg])
   expect(added.code, added.stderr).toBe(0)
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
   const input = `${part({ alg, kid: added.stdout.trim() })}.${part({ sub: 'hsm' })}`
   // SoftHSM hashes for RSA alone.
   const hashed = alg === 'ES256' ? createHash('sha256').update(input).digest() : input
-  const [file, signature] = [shell.file(`${label}.in`, hashed), join(shell.folder, `${label}.out`)]
-  tool(`--sign ${mechanism} --label ${label} -i ${file} -o ${signature}`)
-  return `${input}.${readFileSync(signature).toString('base64url')}`
-}
-
-test.each([
-  ['ES256', 'EC:prime256v1', '--mechanism ECDSA --signature-format rs'],
-  ['RS256', 'rsa:2048', '--mechanism SHA256-RSA-PKCS'],
-])('%s', async (alg, type, mechanism) => {
-  // SoftHSM 2.6.1 once failed in C_SignFinal (CKR_GENERAL_ERROR) with a pair that it had just made. Its cause
-  // is not known: hundreds of pairs did not show it again. A second pair decides.
-  const token = await signedToken(alg, alg, type, mechanism).catch((error) => {
-    if (!String(error.stderr).includes('CKR_GENERAL_ERROR')) throw error
-    return signedToken(alg, `${alg}-again`, type, mechanism)
-  })
+  const [file, signature] = [shell.file(`${alg}.in`, hashed), join(shell.folder, `${alg}.out`)]
+  tool(`--sign ${mechanism} ${keyId} -i ${file} -o ${signature}`)
+  const token = `${input}.${readFileSync(signature).toString('base64url')}`
   const keys = await shell.test.send('GET', `/v1/projects/${id}/.well-known/jwks.json`)
   expect((await jwtVerify(token, createLocalJWKSet(keys.json()))).payload.sub).toBe('hsm')
 })
