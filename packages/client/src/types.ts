@@ -334,7 +334,7 @@ export type RegistrationLink = {
   id: string
   /** For whom the link is, and what is wanted: 1 to 255 code points, which the person who opens it reads too. It is not in the ledger, and is kept until the project is deleted. */
   note: string
-  /** Whether keys registered through the link are `active` at once, or `inactive` until somebody with the role writer activates them. */
+  /** Whether keys registered through the link are `active` at once, or `inactive` until an API key or person with the role writer activates them. */
   newKeys: 'inactive' | 'active'
   /** Where the page leads back to at the end. Its origin is one of `PUBRING_RETURN_ORIGINS`. */
   returnUrl?: string
@@ -343,7 +343,7 @@ export type RegistrationLink = {
   /** When it ends, with the session of the browser that opened it. */
   expireTime: string
   algorithms?: JwsAlgorithm[]
-  /** `open`: nobody has opened it. `used`: one browser has, and may come back until `expireTime`. `expired`: nobody opened it in time. `revoked`: it was deleted before it ended. */
+  /** `open`: it has not been opened. `used`: a browser has opened it and may return until `expireTime`. `expired`: it was not opened in time. `revoked`: it was deleted before it ended. */
   state: 'open' | 'used' | 'expired' | 'revoked'
   createTime: string
   /** When a browser opened it. */
@@ -360,7 +360,7 @@ export interface RegistrationLinkCreated extends RegistrationLink {
 export type RegistrationLinkCreate = {
   /** For whom the link is, and what is wanted: 1 to 255 code points, which the person who opens it reads too. It is not in the ledger, and is kept until the project is deleted. */
   note: string
-  /** Whether keys registered through the link are `active` at once, or `inactive` until somebody with the role writer activates them. Default: `inactive`. */
+  /** Whether keys registered through the link are `active` at once, or `inactive` until an API key or person with the role writer activates them. Default: `inactive`. */
   newKeys?: 'inactive' | 'active'
   /** Where the page leads back to at the end. Its origin is one of `PUBRING_RETURN_ORIGINS`. */
   returnUrl?: string
@@ -375,7 +375,7 @@ export type RegistrationSession = {
   id: string
   /** For whom the link is, and what is wanted: 1 to 255 code points, which the person who opens it reads too. It is not in the ledger, and is kept until the project is deleted. */
   note: string
-  /** Whether keys registered through the link are `active` at once, or `inactive` until somebody with the role writer activates them. */
+  /** Whether keys registered through the link are `active` at once, or `inactive` until an API key or person with the role writer activates them. */
   newKeys: 'inactive' | 'active'
   /** Where the page leads back to at the end. Its origin is one of `PUBRING_RETURN_ORIGINS`. */
   returnUrl?: string

@@ -79,7 +79,7 @@ export function routes(app: App, kernel: Kernel): void {
       operationId: 'checkNewAccessRule',
       summary: 'Say who would gain access by a new access rule',
       description:
-        'Takes what a creation takes, stores nothing, and names those who would gain access, of the people who signed in within the last 30 days; nobody for a rule for workloads.',
+        'Takes the same body as creating a rule and stores nothing. Returns the people who would gain access, out of those who signed in within the last 30 days. The list is empty for a rule for workloads.',
       body: AccessRuleCreate,
       response: { 200: AccessRuleCheck },
     },

@@ -24,7 +24,7 @@ export function routes(app: App, kernel: Kernel): void {
       operationId: 'reportKeyUses',
       summary: 'Report which keys a verifier has seen in use',
       description:
-        'A verifier reports the keys whose tokens it accepted, and reports also if there were none: what it does not report, nobody knows. Once an hour is enough; less than 60 seconds after its last report it gets 429. The name belongs to the API key, the person, or the access rule and workload that used it first. A report is no change of the project: it has no revision and no event, and does not count for the limit of changes.',
+        'A verifier reports the keys whose tokens it accepted. It also reports when it accepted none: a verifier that stops reporting counts as silent. Once an hour is enough; less than 60 seconds after its last report it gets 429. The name belongs to the API key, the person, or the access rule and workload that used it first. A report is no change of the project: it has no revision and no event, and does not count for the limit of changes.',
       body: KeyUseReport,
       response: { 200: KeyUsesReported },
     },

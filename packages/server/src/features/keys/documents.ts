@@ -106,7 +106,7 @@ export async function renderUpdate(
   return renderKey(key, shown, warnings.length > 0 ? { warnings } : {})
 }
 
-/** Those that documents show already, until they change. Undefined if no feature knows them. */
+/** Returns the uses in memory while they are current, and reads them otherwise. Undefined if no feature has uses. */
 async function usesOf(
   kernel: Kernel,
   projectId: string,

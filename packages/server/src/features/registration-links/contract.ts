@@ -23,7 +23,7 @@ export const maxDays = 30
 const algorithms = Type.Array(Type.Enum(jwsAlgorithmNames, { examples: ['ES256'] }))
 const newKeys = Type.Enum(['inactive', 'active'], {
   description:
-    'Whether keys registered through the link are `active` at once, or `inactive` until somebody with the role writer activates them.',
+    'Whether keys registered through the link are `active` at once, or `inactive` until an API key or person with the role writer activates them.',
   examples: ['inactive'],
 })
 
@@ -52,7 +52,7 @@ const members = {
   algorithms: Type.Optional(algorithms),
   state: Type.Enum(['open', 'used', 'expired', 'revoked'], {
     description:
-      '`open`: nobody has opened it. `used`: one browser has, and may come back until `expireTime`. `expired`: nobody opened it in time. `revoked`: it was deleted before it ended.',
+      '`open`: it has not been opened. `used`: a browser has opened it and may return until `expireTime`. `expired`: it was not opened in time. `revoked`: it was deleted before it ended.',
     examples: ['open'],
   }),
   createTime: Time,
