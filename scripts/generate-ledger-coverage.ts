@@ -18,10 +18,14 @@ const end = '<!-- End of the generated table. -->'
 export function ledgerPage(page: string): string {
   const [before = '', rest = ''] = page.split(`${begin}\n`)
   const [, after = ''] = rest.split(`${end}\n`)
-  const rows = tablesOf(features).map(
-    (table) => `| \`${table.name}\` | ${whenCompared(table)} | ${reasonsOf(table)} |\n`,
+  const alike = Map.groupBy(
+    tablesOf(features),
+    (table) => `${whenCompared(table)} | ${reasonsOf(table)} |\n`,
   )
-  const head = '| table | compared | columns that are not compared |\n|---|---|---|\n'
+  const rows = [...alike].map(
+    ([cells, tables]) => `| ${tables.map(({ name }) => `\`${name}\``).join(', ')} | ${cells}`,
+  )
+  const head = '| tables | compared | columns that are not compared |\n|---|---|---|\n'
   return `${before}${begin}\n\n${head}${rows.join('')}\n${end}\n${after}`
 }
 
@@ -32,10 +36,14 @@ function whenCompared(table: Table): string {
 }
 
 /** The columns, by the reason why they are not compared. */
-function reasonsOf({ uncovered }: Table): string {
-  const columns = Map.groupBy(Object.entries(uncovered), ([, reason]) => reason)
+function reasonsOf(table: Table): string {
+  const all = columnsOf(table).length
+  const columns = Map.groupBy(Object.entries(table.uncovered), ([, reason]) => reason)
   return [...columns]
-    .map(([reason, some]) => `${some.map(([name]) => `\`${name}\``).join(', ')}: ${reason}`)
+    .map(([reason, some]) => {
+      const names = some.map(([name]) => `\`${name}\``).join(', ')
+      return `${some.length === all ? 'all' : names}: ${reason}`
+    })
     .join('; ')
 }
 
