@@ -31,9 +31,9 @@ const rows = new Map(
     .filter((line) => line.startsWith('| ') && !line.startsWith('| fault |'))
     .map((row) => [nameOf(row), row]),
 )
-for (const { fault, action, observed, acknowledged, lost } of results) {
-  const losses = acknowledged === 0 ? '–' : `${lost} of ${acknowledged.toLocaleString('en')}`
-  const row = `| ${[fault, action, observed, losses].map(cellText).join(' | ')} |`
+for (const { fault, observed, acknowledged, lost } of results) {
+  const losses = acknowledged === 0 ? '–' : `${lost}/${acknowledged.toLocaleString('en')}`
+  const row = `| ${[fault, observed, losses].map(cellText).join(' | ')} |`
   rows.set(nameOf(row), row)
 }
 
@@ -44,5 +44,5 @@ function cellText(text: string): string {
 }
 
 const sorted = [...rows.values()].sort((a, b) => a.localeCompare(b))
-const table = ['| fault | action | observed | lost |', '|---|---|---|---|', ...sorted]
+const table = ['| fault | observed | lost |', '|---|---|---|', ...sorted]
 writeFileSync(page, `${before}${begin}\n${table.join('\n')}\n\n${end}${after}`)

@@ -28,7 +28,6 @@ test.concurrent.each(['PUBRING_PORT', 'PUBRING_METRICS_PORT'])(
     expect(await second.ended).toBe(0)
     recordFault({
       fault: 'Start on a port that is in use',
-      action: 'the port of the server or of the metrics taken by another process',
       observed:
         'exit code 1 and one line that names the setting; no API key is created, and the next start prints the first one',
       acknowledged: 0,

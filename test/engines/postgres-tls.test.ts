@@ -120,8 +120,6 @@ test('a new password and a new root certificate in their files are used without 
   await store.close()
   recordFault({
     fault: 'Password and certificates changed while the server runs (PostgreSQL)',
-    action:
-      'the password of the role and then its file; the certificate of the server and then the file of the authority; each time all sessions ended',
     observed:
       'new connections use the new ones without a restart, and the last ones while a file is empty',
     acknowledged: 0,

@@ -61,8 +61,7 @@ test('the history of two servers under kills is linearizable, and key sets are a
   )
   recordFault({
     fault: 'Model check under kills',
-    action: `four writers, two listers and two verifiers for ${duration / 1_000} s on two servers of one database, and ${kills} kill -9 of them`,
-    observed: `${history.writes.length} changes (${history.writes.length - answered} without a response), ${history.lists.length} lists and ${history.published.length} key sets: linearizable, key sets at most 1 s behind`,
+    observed: `${history.writes.length} changes (${history.writes.length - answered} without a response), ${history.lists.length} lists and ${history.published.length} key sets with ${kills} kills: linearizable, key sets at most 1 s behind`,
     acknowledged: answered,
     lost: 0,
   })

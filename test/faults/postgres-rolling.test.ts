@@ -70,7 +70,6 @@ test('a rolling restart under load fails no request of a client that respects re
   expect(responses.length).toBeGreaterThan(200)
   recordFault({
     fault: 'Rolling restart under load (PostgreSQL)',
-    action: 'two replicas replaced one after the other, SIGTERM for the old one, with six clients',
     observed: `no request of ${responses.length} failed, for clients that respect readiness`,
     acknowledged: responses.filter(({ status }) => status === 201).length,
     lost: 0,

@@ -51,8 +51,6 @@ test('the primary freezes, a standby is promoted, and the old primary thaws: eve
   expect(await countKeys(promoted)).toBe(before + 6)
   recordFault({
     fault: 'Two primaries (PostgreSQL)',
-    action:
-      'the primary frozen, a standby promoted, and the old primary continued while it still takes writes',
     observed: `writes on the new primary after ${(switched / 1_000).toFixed(1)} s; none on the old one, also of a replica that starts then`,
     acknowledged: 6,
     lost: 0,

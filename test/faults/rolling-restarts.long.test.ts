@@ -122,8 +122,7 @@ test.each([
   expect(rate).toBeGreaterThanOrEqual(leastShare * writesPerSecond)
   recordFault({
     fault: `Rolling restarts behind ${title} (PostgreSQL)`,
-    action: `SIGTERM and a new start of two replicas in turn, ${restarts} times in ${Math.round(seconds)} s, with ${rate} of ${writesPerSecond} changes a second through the configuration in deploy/`,
-    observed: 'every change 200, and made once',
+    observed: `${restarts} restarts with ${rate} changes a second: each 200, and made once`,
     acknowledged: labels.length,
     lost: countLost(labels, stored),
   })

@@ -114,9 +114,8 @@ test('SIGUSR1 and SIGUSR2 leave a request and its process alone; SIGQUIT complet
   expect(await server.ended).toBe(0)
   recordFault({
     fault: 'SIGHUP, SIGUSR1, SIGUSR2 and SIGQUIT',
-    action: 'SIGHUP after changes of settings in files; the others during a request',
     observed:
-      'the server uses the changed settings and logs them, or keeps the previous ones if a file is invalid; the request is answered; no debugger opens; exit code 0 after SIGQUIT',
+      'after SIGHUP the changed settings are used and logged, or the previous ones if a file is invalid; a request is answered; no debugger opens; exit code 0 after SIGQUIT',
     acknowledged: 0,
     lost: 0,
   })

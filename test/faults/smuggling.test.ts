@@ -85,7 +85,6 @@ test('the next client is served normally', async () => {
   expect((await createServerClient(server, server.apiKey).health('ready'))?.status).toBe(200)
   recordFault({
     fault: 'Request smuggling',
-    action: `${forms.length} requests whose end two parsers could place differently, each followed by a second one`,
     observed: 'one error each, then the connection is closed; the second request is never read',
     acknowledged: 0,
     lost: 0,

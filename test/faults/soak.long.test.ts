@@ -66,8 +66,7 @@ test(`${seconds} s at full load: memory stays flat, every response is correct`, 
   const requests = Object.values(statuses).reduce((all, count) => all + count, 0)
   recordFault({
     fault: 'Full load for a long time',
-    action: `${seconds} s of creates, updates, deletes, lists and key sets by eight clients without pauses`,
-    observed: `${requests} requests, all answered correctly; memory ${Math.round(floor(0))}, ${Math.round(floor(1))}, ${Math.round(floor(2))} MB in the three thirds`,
+    observed: `${requests} requests in ${seconds} s, all answered correctly; memory ${Math.round(floor(0))}, ${Math.round(floor(1))}, ${Math.round(floor(2))} MB in the three thirds`,
     acknowledged: (statuses['201'] ?? 0) + kept.length,
     lost,
   })

@@ -64,8 +64,6 @@ test('a data folder or file that cannot be written stops the start', async () =>
   chmodSync(join(where, 'data'), 0o700)
   recordFault({
     fault: 'Data folder not writable at the start',
-    action:
-      'start as an unprivileged user in a folder with mode 0500, and on a file with mode 0400',
     observed: 'a nonzero exit code and one line that names the file; no other location is used',
     acknowledged: 0,
     lost: 0,
@@ -93,8 +91,6 @@ test('garbage, a newer schema and a log without its database stop the start and 
   expect(existsSync(file)).toBe(false)
   recordFault({
     fault: 'Start on garbage, on a newer schema, on a log without its database',
-    action:
-      'start on a file of random bytes; on one with a newer schema; on a pubring.db-wal alone',
     observed:
       'a nonzero exit code and one line that says what to do; no file is changed or created',
     acknowledged: 0,
@@ -119,7 +115,6 @@ test('a database whose log is gone stops the start, until the log is back', asyn
   await server.ended
   recordFault({
     fault: 'Log gone after a crash',
-    action: 'kill -9; pubring.db-wal moved away; start; then moved back',
     observed:
       'a nonzero exit code and one line, instead of a new registry; complete once the log is back',
     acknowledged: kids.length,

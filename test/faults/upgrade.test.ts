@@ -76,8 +76,6 @@ test('an upgrade beside a dump delays no write of the older release, names the d
   await database.remove()
   recordFault({
     fault: 'Upgrade beside a dump (PostgreSQL)',
-    action:
-      'a transaction holds the snapshot and the locks of pg_dump while a release with one more migration starts beside this one',
     observed:
       'every create 201 within a second; the newer release not ready, with the dump in its log; ready once the dump has ended',
     acknowledged: created.length,
@@ -116,9 +114,7 @@ test('two releases run side by side; the older one restarts on the newer schema,
   await database.remove()
   recordFault({
     fault: 'Rolling upgrade and rollback (PostgreSQL)',
-    action:
-      'a release with one more migration starts beside this one; this one restarts on the newer schema; the newer one is stopped',
-    observed: `every create 201, on both, before, during and after; beyond the recorded range the older release exits with one line that names the release needed`,
+    observed: 'every create 201, on both, before, during and after; beyond the recorded range the older release exits with one line that names the release needed',
     acknowledged: created.length,
     lost: countLost(created.map(String), kids),
   })

@@ -123,8 +123,6 @@ describe('pages', () => {
     }
     recordFault({
       fault: 'A reader of the ledger is ahead of it, or has read another history',
-      action:
-        'pages after an event with another hash, and after revisions that do not exist, as a restored backup leaves them',
       observed: '409 history_changed for each, instead of an empty page',
       acknowledged: 0,
       lost: 0,

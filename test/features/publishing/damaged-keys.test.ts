@@ -17,10 +17,8 @@ const server = await startApp({ http: { metrics: true, logStream } })
 afterAll(async () => {
   recordFault({
     fault: 'A stored key changed behind the server’s back',
-    action:
-      'one of nine changes of its row: a character of its JWK, its PEM, its hashes or its algorithm',
     observed:
-      'the key is published as it was registered, until a change; it is listed as inactive, logged and counted; the other keys of its project are published',
+      'the key is listed as inactive, and published as it was registered until a change; the other keys of its project are published',
     acknowledged: 0,
     lost: 0,
   })

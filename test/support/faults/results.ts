@@ -5,7 +5,6 @@ const folder = new URL('../../../test-results/faults/', import.meta.url)
 /** A row of the table in docs/faults.md, which scripts/generate-fault-table.ts writes. */
 export interface FaultResult {
   fault: string
-  action: string
   observed: string
   /** Changes that were acknowledged before or during the fault, and how many of them were lost. */
   acknowledged: number
