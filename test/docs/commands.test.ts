@@ -26,7 +26,6 @@ test('every block with commands is run by a test, except these', () => {
       "docs/key-policy.md: node scripts/generate-blocklist.ts "RFC 9500" rfc9500.txt: needs the text of the RFC",
       "docs/key-policy.md: pip install badkeys && badkeys --update-bl && pubring serve --blocklist ~/.cache/badkeys/blocklist.dat: downloads a large list",
       "docs/key-uses.md: journalctl -u haproxy --since -1h -o cat | pubring key-uses report --as edge: needs the journal of a gateway",
-      "docs/ledger.md: go install filippo.io/torchwood/cmd/litewitness@v0.6.1: downloads a program; test/e2e/litewitness.long.test.ts runs the same one",
       "docs/registration-links.md: pubring registration-link create --project payments --note "ACME Corp, orders API": test/cli/registration-links.test.ts runs it",
       "docs/rotating-keys.md: pubring key rotate new.pem --label 'orders, autumn' --token-lifetime 5m: waits until tokens have expired; test/e2e runs the same steps with curl",
       "docs/scaling.md: export PUBRING_DATABASE_URL='postgres://pubring@db-1.example.com,db-2.example.com/pubring?sslmode=verify-full': needs database servers of that name",
