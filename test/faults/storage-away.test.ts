@@ -76,7 +76,7 @@ const faults: [string, () => MaybePromise<() => MaybePromise<void>>][] = [
     },
   ],
   [
-    'Database file emptied',
+    'emptied',
     () => {
       const content = readFileSync(file)
       writeFileSync(file, '')
@@ -84,14 +84,14 @@ const faults: [string, () => MaybePromise<() => MaybePromise<void>>][] = [
     },
   ],
   [
-    'Database file gone',
+    'gone',
     () => {
       renameSync(file, `${file}.away`)
       return () => renameSync(`${file}.away`, file)
     },
   ],
   [
-    'Another file in its place',
+    'another in its place',
     () => {
       renameSync(file, `${file}.away`)
       writeFileSync(file, readFileSync(`${file}.away`))
@@ -99,14 +99,14 @@ const faults: [string, () => MaybePromise<() => MaybePromise<void>>][] = [
     },
   ],
   [
-    'The disk reports an input/output error',
+    'input/output errors',
     async () => {
       await injection.set({ eio: true })
       return () => injection.set({})
     },
   ],
   [
-    'A link that leads to itself in the place of the database file',
+    'a link to itself in its place',
     () => {
       renameSync(file, `${file}.away`)
       symlinkSync(file, file)
@@ -117,7 +117,7 @@ const faults: [string, () => MaybePromise<() => MaybePromise<void>>][] = [
     },
   ],
   [
-    'A table dropped',
+    'a table dropped',
     () => {
       const other = new DatabaseSync(file, { timeout: waitLimitMs })
       other.exec('ALTER TABLE jwt_key RENAME TO gone')
@@ -131,7 +131,7 @@ const faults: [string, () => MaybePromise<() => MaybePromise<void>>][] = [
 
 test.each(faults)(
   '%s: ready but stale, key sets are served, and everything recovers without a restart',
-  async (fault, begin) => {
+  async (_fault, begin) => {
     acknowledged.push(String(await client.create()))
     await waitUntil(async () => (await client.jwks())?.text.includes(acknowledged.at(-1) ?? ''))
     const start = server.output().length
@@ -143,7 +143,7 @@ test.each(faults)(
     await undo()
     await expectBack()
     recordFault({
-      fault,
+      fault: faults.map(([name]) => name).join('; '),
       observed: 'key sets from memory, all else 503; all 200 again without a restart',
       acknowledged: acknowledged.length,
       lost: countLost(acknowledged, await client.kids()),
