@@ -26,10 +26,16 @@ function membersOf(value: unknown): Members {
   return typeof value === 'object' && value !== null ? { ...value } : {}
 }
 
-/** The fault of a key that is for something else; `command` creates one that signs. */
-function faultIf(isFaulty: boolean, problem: string, command: string): { fault?: string } {
-  return isFaulty ? { fault: `${problem}. Create a key that signs: ${command}` } : {}
-}
+/** Commands that create a key that signs, and change one. */
+const aws = 'aws kms create-key --key-usage SIGN_VERIFY --key-spec ECC_NIST_P256'
+const google =
+  'gcloud kms keys create NAME --keyring RING --location PLACE --purpose asymmetric-signing --default-algorithm ec-sign-p256-sha256'
+const azure = (verb: string) => `az keyvault key ${verb} --vault-name VAULT --name NAME`
+const transit = 'vault write transit/keys/NAME type=ecdsa-p256'
+
+/** The fault of a key that is for something else. */
+const misfit = (problem: string | false, command: string) =>
+  problem ? { fault: `${problem}. Create a key that signs: ${command}` } : {}
 
 function readAws({ KeyId, PublicKey, KeyUsage = 'SIGN_VERIFY' }: Members) {
   if (KeyId === undefined || typeof PublicKey !== 'string') return undefined
@@ -38,11 +44,7 @@ function readAws({ KeyId, PublicKey, KeyUsage = 'SIGN_VERIFY' }: Members) {
   return {
     name: 'a key of AWS KMS',
     keys: [{ pem: `-----BEGIN PUBLIC KEY-----\n${PublicKey}\n-----END PUBLIC KEY-----` }],
-    ...faultIf(
-      KeyUsage !== 'SIGN_VERIFY',
-      `whose KeyUsage is ${usage}`,
-      'aws kms create-key --key-usage SIGN_VERIFY --key-spec ECC_NIST_P256',
-    ),
+    ...misfit(KeyUsage !== 'SIGN_VERIFY' && `whose KeyUsage is ${usage}`, aws),
   }
 }
 
@@ -50,14 +52,11 @@ function readAws({ KeyId, PublicKey, KeyUsage = 'SIGN_VERIFY' }: Members) {
 function readGoogle({ pem, algorithm }: Members) {
   if (typeof pem !== 'string' || typeof algorithm !== 'string') return undefined
   const [, padding, bits] = /^RSA_SIGN_(PKCS1|PSS)_\d+_SHA(\d+)$/.exec(algorithm) ?? []
+  const purpose = algorithm.includes('_DECRYPT_') ? 'for decryption' : 'not for signatures'
   return {
     name: 'a key of Google Cloud KMS',
     keys: [{ pem, ...(bits && { alg: `${padding === 'PSS' ? 'PS' : 'RS'}${bits}` }) }],
-    ...faultIf(
-      !algorithm.includes('_SIGN_'),
-      `whose algorithm is ${algorithm.includes('_DECRYPT_') ? 'for decryption' : 'not for signatures'}`,
-      'gcloud kms keys create NAME --keyring RING --location PLACE --purpose asymmetric-signing --default-algorithm ec-sign-p256-sha256',
-    ),
+    ...misfit(!algorithm.includes('_SIGN_') && `whose algorithm is ${purpose}`, google),
   }
 }
 
@@ -71,58 +70,50 @@ function readAzure(document: Members) {
   const { enabled, exp, expires } = membersOf(document.attributes)
   // The tool prints a text, the service a number of seconds.
   const end = typeof exp === 'number' ? exp * 1_000 : Date.parse(String(expires ?? ''))
+  const signs =
+    !Array.isArray(operations) || operations.some((name) => /^(sign|verify)$/.test(name))
   // The tool prints a null for each member that another type of key has.
-  const filled = Object.entries(jwk).filter(([, value]) => value !== null)
+  const filled = Object.fromEntries(Object.entries(jwk).filter(([, value]) => value !== null))
   return {
     name: 'a key of Azure Key Vault',
-    keys: [{ jwk: { ...Object.fromEntries(filled), kty: kty.replace(/-HSM$/, '') } }],
+    keys: [{ jwk: { ...filled, kty: kty.replace(/-HSM$/, '') } }],
     ...(enabled === false && {
       fault: `that is disabled. Enable it, and print it again: ${azure('set-attributes')} --enabled true`,
     }),
     ...(end <= Date.now() && {
       fault: `that has expired. Rotate it, and print its new version: ${azure('rotate')}`,
     }),
-    ...faultIf(
-      Array.isArray(operations) && !operations.some((each) => each === 'sign' || each === 'verify'),
-      'whose operations have no “sign”',
+    ...misfit(
+      !signs && 'whose operations have no “sign”',
       `${azure('create')} --kty EC --curve P-256 --ops sign verify`,
     ),
   }
 }
 
-const azure = (verb: string) => `az keyvault key ${verb} --vault-name VAULT --name NAME`
-
 const azureKey = /^https:\/\/[\w-]+\.(?:vault|managedhsm)\.[\w.]+\/keys\//
 
-/** The versions of a key, by their numbers: PEM, or the base64 of the bytes of an Ed25519 or ML-DSA key. */
+/** The versions of a key, by their numbers. */
 function readTransit(document: Members) {
   const data = membersOf(document.data ?? document)
+  const signs = data.supports_signing !== false
   const versions = Object.entries(membersOf(data.keys ?? data))
   const isVersion = ([version, value]: [string, unknown]) =>
-    /^\d+$/.test(version) &&
-    (typeof membersOf(value).public_key === 'string' || data.supports_signing === false)
+    /^\d+$/.test(version) && (!signs || typeof membersOf(value).public_key === 'string')
   if (versions.length === 0 || !versions.every(isVersion)) return undefined
-  const keys = versions.flatMap(([version, value]): ServiceKey[] => {
-    const { public_key: text, name } = membersOf(value)
-    if (typeof text !== 'string' || text === '') return []
-    if (text.includes('-----BEGIN')) return [{ version, pem: text }]
-    const [, size] = /^mldsa-(\d+)$/.exec(String(name)) ?? []
-    const alg = `ML-DSA-${size}`
-    return [
-      {
-        version,
-        jwk: size ? { kty: 'AKP', alg, pub: text } : { kty: 'OKP', crv: 'Ed25519', x: text },
-      },
-    ]
-  })
-  const isDerived = keys.length === 0 && data.supports_signing !== false
+  const keys = versions.flatMap(([version, value]) => transitKey(version, membersOf(value)))
+  const isDerived = keys.length === 0 && 'that is derived, and has no public key of its own'
   return {
     name: 'a key of the transit engine of Vault or OpenBao',
     keys: keys.sort((one, other) => Number(other.version) - Number(one.version)),
-    ...faultIf(
-      keys.length === 0 || data.supports_signing === false,
-      isDerived ? 'that is derived, and has no public key of its own' : 'whose type signs nothing',
-      'vault write transit/keys/NAME type=ecdsa-p256',
-    ),
+    ...misfit(signs ? isDerived : 'whose type signs nothing', transit),
   }
+}
+
+/** PEM, or the base64 of the bytes of an Ed25519 or ML-DSA key; nothing for a derived key. */
+function transitKey(version: string, { public_key: text, name }: Members): ServiceKey[] {
+  if (typeof text !== 'string' || text === '') return []
+  if (text.includes('-----BEGIN')) return [{ version, pem: text }]
+  const [, size] = /^mldsa-(\d+)$/.exec(String(name)) ?? []
+  if (size === undefined) return [{ version, jwk: { kty: 'OKP', crv: 'Ed25519', x: text } }]
+  return [{ version, jwk: { kty: 'AKP', alg: `ML-DSA-${size}`, pub: text } }]
 }

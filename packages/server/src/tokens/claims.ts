@@ -10,6 +10,12 @@ const maxDateMs = 8.64e15
 const maxQuotedUrl = 120
 const maxQuotedAudiences = 3
 
+/** How far the clock of a signer may be ahead. One that is behind shortens its tokens. */
+export const leewayMs = 60_000
+
+/** The longest that a token by which a key speaks for itself may be valid from now on. */
+export const maxProofMs = 5 * 60_000
+
 /** Lower numbers are not the times of tokens: ten years in seconds. */
 const maxDuration = 315_360_000
 

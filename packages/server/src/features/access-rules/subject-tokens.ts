@@ -4,7 +4,14 @@ import { isPlain, requireNoSecrets } from '../../kernel/values/labels.ts'
 import { isoTime } from '../../kernel/values/times.ts'
 import { isObject } from '../../runtime/json.ts'
 import { present } from '../../runtime/present.ts'
-import { checkAudience, checkExpiry, checkIssuer, checkNotBefore } from '../../tokens/claims.ts'
+import {
+  checkAudience,
+  checkExpiry,
+  checkIssuer,
+  checkNotBefore,
+  leewayMs,
+  maxProofMs,
+} from '../../tokens/claims.ts'
 import { checkForm, type DecodedToken } from '../../tokens/decode.ts'
 import {
   type Finding,
@@ -21,9 +28,6 @@ import { explainUnmet, matchClaims } from './conditions.ts'
 import type { AccessRuleCheckStep, ClaimValue } from './contract.ts'
 import type { IssuerKeys } from './issuer-keys.ts'
 import type { AccessRuleRecord, IssuerKeySource, WorkloadRule } from './stored.ts'
-
-/** How far the clock of an issuer may be ahead. One that is behind shortens its tokens. */
-const leewayMs = 60_000
 
 /** The longest that a token may be valid that is accepted once. */
 const maxSingleUseMs = 24 * 3_600_000
@@ -149,11 +153,8 @@ export async function checkSignature(
   return { ...finding, shown: `No key of the OpenID provider verifies its token. ${again}` }
 }
 
-/** The longest that a rotation token may be valid from now on. */
-const maxRotationMs = 5 * 60_000
-
 function checkEnd(claims: DecodedToken['claims'], nowMs: number, isRotation: boolean): Finding {
-  if (isRotation && Number(claims.exp) * 1_000 > nowMs + maxRotationMs) {
+  if (isRotation && Number(claims.exp) * 1_000 > nowMs + maxProofMs) {
     return failed('exp is more than 5 minutes ahead, too long for a rotation token.')
   }
   if (claims.exp === undefined) {

@@ -103,10 +103,9 @@ function addEnd(app: App, kernel: Kernel): void {
       body: JwtKeyEnd,
       response: { 200: JwtKeyEnded },
     },
-    handler: async (request, reply) => {
-      const { projectIdOrName: project, kid } = request.params
-      const { token } = request.body
-      return endKey(kernel, { project, kid, token, requestId: request.id }).catch((error) => {
+    handler: (request, reply) => {
+      const { params, body, id: requestId } = request
+      return endKey(kernel, { ...params, ...body, requestId }).catch((error) => {
         // Afterwards, so that bad proofs never keep out a good one from the same address.
         if (/^(invalid_proof|key_not_found)$/.test(error.code)) spend?.(request, reply)
         throw error
