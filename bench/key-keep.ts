@@ -9,15 +9,7 @@
  *   npm run bench:key-keep [-- --rotations 30] [--every 8s]
  */
 import { execFileSync, spawn } from 'node:child_process'
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-} from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -116,6 +108,12 @@ async function sign(jwk: JWK): Promise<string> {
     .sign(await importJWK(jwk, alg))
 }
 
+/** When the key ends, in milliseconds. */
+async function endOf(kid: string): Promise<number> {
+  const response = await fetch(`${issuer}/jwt-keys/${kid}`, { headers })
+  return Date.parse(((await response.json()) as { expireTime: string }).expireTime)
+}
+
 const readKey = (): JWK => JSON.parse(readFileSync(join(dir, 'current.jwk'), 'utf8'))
 const keeper = keep([])
 let [rotated, ended] = [0, 0]
@@ -164,10 +162,12 @@ for (let turn = 0; !isDone(); turn += 1) {
     Object.assign(last, { old: current, endsAt: Number.POSITIVE_INFINITY })
     current = jwk
   }
-  const note = join(dir, String(last.old?.kid), 'ended')
-  if (last.endsAt === Number.POSITIVE_INFINITY && existsSync(note)) {
-    last.endsAt = Date.parse(readFileSync(note, 'utf8'))
-    ended += 1
+  if (last.old !== undefined && last.endsAt === Number.POSITIVE_INFINITY) {
+    const state = JSON.parse(readFileSync(join(dir, 'keeper.json'), 'utf8'))
+    if (state.ended === last.old.kid) {
+      last.endsAt = await endOf(state.ended)
+      ended += 1
+    }
   }
   for (const tally of tallies) start(ask(tally, jwk))
   const { old, endsAt } = last

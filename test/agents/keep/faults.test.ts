@@ -1,13 +1,14 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { type IncomingHttpHeaders, request as send } from 'node:http'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { lockFolder } from '../../../packages/agents/src/lock.ts'
 import { listen } from '../../cli/support.ts'
 import { startApp } from '../../support/app/app.ts'
+import { ageKey } from '../../support/app/keepers.ts'
 import { waitUntil } from '../../support/waiting.ts'
-import { age, currentJwk, expectDone, expectWhole, startKeepers } from './support.ts'
+import { currentJwk, expectDone, expectWhole, startKeepers, stateOf } from './support.ts'
 
 const { keeper, keysOf, server, shell, url } = await startKeepers()
 
@@ -61,7 +62,7 @@ const listening = ['--every', '1h', '--listen', '127.0.0.1:0']
 test('an old copy of the key set does not bring the end of the old key nearer', async () => {
   const { project, dir, keep, first } = await keeper()
   expectDone(await keep(undefined, first))
-  age(dir)
+  ageKey(dir)
   const stale = () => ({ date: new Date(Date.now() - 60_000).toUTCString(), age: '60' })
   const began = Date.now()
   expectDone(await keep(undefined, await startFront(stale)))
@@ -95,7 +96,7 @@ test('an API key replaces a key that is not active, whether or not the next one 
     expect(expectWhole(dir)).not.toBe(kid)
   }
   await replace()
-  age(dir)
+  ageKey(dir)
   await until('is registered', (call) => keep(undefined, first, call))
   await replace()
 })
@@ -103,12 +104,11 @@ test('an API key replaces a key that is not active, whether or not the next one 
 test('a clock that was set shortens no overlap, and --once does what is due after it', async () => {
   const { project, dir, keep, first } = await keeper()
   expectDone(await keep(undefined, first))
-  const one = expectWhole(dir)
-  age(dir)
+  const one = currentJwk(dir)
+  ageKey(dir)
   expectDone(await keep())
-  rmSync(join(dir, one, 'ended'))
-  await server.send('PATCH', `${project.keys}/${one}`, { body: { expireTime: null } })
-  age(dir)
+  await server.send('PATCH', `${project.keys}/${one.kid}`, { body: { expireTime: null } })
+  ageKey(dir, { old: one, ended: undefined })
   const began = Date.now()
   expectDone(await keep())
   const [old, ...others] = await keysOf(project)
@@ -174,7 +174,7 @@ test('a key of others that is not active is an error, tried less and less often'
   const file = shell.file('off.key', String(privateKey.export({ type: 'pkcs8', format: 'pem' })))
   const said = await until('in 2 s', (call) => keep(['--from', file], first, call))
   expect(said).toContain('is registered, but not active')
-  expect(existsSync(join(dir, 'next.jwk'))).toBe(false)
+  expect(stateOf(dir)).not.toHaveProperty('next')
   const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   shell.file('off.key', String(pair.privateKey.export({ type: 'pkcs8', format: 'pem' })))
   expectDone(await keep(['--from', file, '--once'], first))
@@ -215,13 +215,15 @@ test('a max-age that is raised later than the first look ends no keeper', async 
   expectWhole(dir)
 })
 
-test('only what is not of the keeper is passed over in its folder', async () => {
+test('files of others are left alone, and a state that cannot be read is an error', async () => {
   const { dir, keep, first } = await keeper()
   expectDone(await keep(undefined, first))
   symlinkSync('/nowhere', join(dir, 'link'))
   writeFileSync(join(dir, 'notes.txt'), '')
   mkdirSync(join(dir, 'empty'))
   expectDone(await keep())
-  mkdirSync(join(dir, 'unreadable', 'key.jwk'), { recursive: true })
+  rmSync(join(dir, 'keeper.json'))
+  expect(await keep()).toMatchObject({ code: 70, stderr: expect.stringContaining('not a key') })
+  mkdirSync(join(dir, 'keeper.json'))
   expect(await keep()).toMatchObject({ code: 70, stderr: expect.stringContaining('EISDIR') })
 })

@@ -3,9 +3,10 @@ import { existsSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
+import { ageKey } from '../../support/app/keepers.ts'
 import { startIssuer } from '../../support/network/issuer.ts'
 import { waitUntil } from '../../support/waiting.ts'
-import { age, currentJwk, expectDone, expectWhole, startKeepers } from './support.ts'
+import { currentJwk, expectDone, expectWhole, startKeepers, stateOf } from './support.ts'
 
 const { keeper, keysOf, proxy, server, shell } = await startKeepers()
 
@@ -16,7 +17,7 @@ test('turn after turn, without an API key from the second on', async () => {
   expect(await keysOf(project)).toMatchObject([{ id: one, algorithm: 'ES256', active: true }])
   expect(expectDone(await keep())).not.toContain('registered')
 
-  age(dir)
+  ageKey(dir)
   const hook = `echo "$KEY_KID $KEY_DIR" > ${join(shell.folder, 'hooked')}`
   const began = Date.now()
   expectDone(await keep(['--every', '1h', '--once', '--exec', hook]))
@@ -32,7 +33,7 @@ test('turn after turn, without an API key from the second on', async () => {
   expect(Date.parse(old.expireTime) - Date.now()).toBeLessThanOrEqual(62_500)
   expect(existsSync(join(dir, one, 'private.pem'))).toBe(true)
 
-  age(dir)
+  ageKey(dir)
   expectDone(await keep())
   const three = expectWhole(dir)
   expect(existsSync(join(dir, one))).toBe(false)
@@ -55,7 +56,7 @@ test.each(['RS256', 'EdDSA', 'ML-DSA-44'])(
     const { project, dir, keep, first } = await keeper()
     expectDone(await keep(['--every', '1h', '--once', '--algorithm', alg], first))
     expectWhole(dir)
-    age(dir)
+    ageKey(dir)
     expectDone(await keep())
     expectWhole(dir)
     expect(
@@ -69,7 +70,7 @@ test('an --every that is too short is refused with the smallest, and nothing is 
   const { dir, keep, first } = await keeper()
   const { code, stderr } = await keep(['--every', '30s', '--once'], first)
   expect([code, stderr]).toEqual([64, expect.stringContaining('--every must be at least 61s')])
-  expect(existsSync(join(dir, 'next.jwk'))).toBe(false)
+  expect(existsSync(join(dir, 'keeper.json'))).toBe(false)
   const missing = await keep(['--once'], first)
   expect([missing.code, missing.stderr]).toEqual([64, expect.stringContaining('--every')])
 })
@@ -79,7 +80,7 @@ test('without the right to make the rule, it says who can, and the next turn wai
   const command = `pubring access-rule create --self-rotation --project ${project.id}`
   expect(expectDone(await keep(undefined, first))).toContain(command)
   const one = expectWhole(dir)
-  age(dir)
+  ageKey(dir)
   const early = await keep()
   expect(early).toMatchObject({ code: 4, stderr: expect.stringContaining('--self-rotation') })
   const admin = { env: { PUBRING_API_KEY: server.admin } }
@@ -130,7 +131,7 @@ test('the token of the workload admits the key, with no API key at all', async (
   const env = { PUBRING_ID_TOKEN: issuer.token({ sub: 'orders' }) }
   expectDone(await keep(undefined, env))
   const one = expectWhole(dir)
-  age(dir)
+  ageKey(dir)
   expectDone(await keep(undefined, env))
   expect(expectWhole(dir)).not.toBe(one)
   expect((await keysOf(project))[0]).toHaveProperty('expireTime')
@@ -139,7 +140,7 @@ test('the token of the workload admits the key, with no API key at all', async (
 test('a step that fails is repeated: the old key goes on until --exec has succeeded', async () => {
   const { project, dir, keep, first } = await keeper()
   expectDone(await keep(undefined, first))
-  age(dir)
+  ageKey(dir)
   const failed = await keep(['--every', '1h', '--once', '--exec', 'exit 3'])
   expect(failed).toMatchObject({ code: 70, stderr: expect.stringContaining('exit code 3') })
   expect((await keysOf(project))[0]).not.toHaveProperty('expireTime')
@@ -151,7 +152,7 @@ test('a step that fails is repeated: the old key goes on until --exec has succee
 test('a next key that was deactivated is given up for another', async () => {
   const { project, dir, keep, first } = await keeper()
   expectDone(await keep(undefined, first))
-  age(dir)
+  ageKey(dir)
   const controller = new AbortController()
   await keep(
     ['--every', '1h', '--once'],
@@ -161,7 +162,7 @@ test('a next key that was deactivated is given up for another', async () => {
       onStderr: (text: string) => text.includes('is registered') && controller.abort(),
     },
   )
-  const { kid } = JSON.parse(readFileSync(join(dir, 'next.jwk'), 'utf8'))
+  const { kid } = stateOf(dir).next
   await server.send('PATCH', `${project.keys}/${kid}`, { body: { active: false } })
   expect(await keep()).toMatchObject({
     code: 70,

@@ -52,7 +52,7 @@ test('a day without the server: the key goes on, and what that endangers is said
   const kid = async () => (await readKept(dir)).current?.kid ?? ''
   const waits = waitUntil(async () => {
     clock.advance(500)
-    return (await readKept(dir)).current?.since !== undefined
+    return (await readKept(dir)).since !== undefined
   })
   await waits
   const first = await kid()

@@ -3,15 +3,15 @@ import { readFileSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { expect, test } from 'vitest'
-import { linkTo, switchTo } from '../../../packages/agents/src/keep/kept.ts'
+import { handOver } from '../../../packages/agents/src/keep/kept.ts'
 import { newPair } from '../../../packages/agents/src/keep/pair.ts'
 import { temporaryFolder } from '../../support/server/process.ts'
 
 const { folder: dir } = temporaryFolder()
 const pairs = await Promise.all(
-  ['one', 'two', 'three'].map(async (kid) => ({ kid, jwk: { ...(await newPair('ES256')), kid } })),
+  ['one', 'two', 'three'].map(async (kid) => ({ ...(await newPair('ES256')), kid })),
 )
-const xs = new Map(pairs.map(({ kid, jwk }) => [kid, jwk.x]))
+const xs = new Map(pairs.map(({ kid, x }) => [kid, x]))
 const xOf = (pem: string) => createPrivateKey(pem).export({ format: 'jwk' }).x
 
 /** Takes every pair in turn until the signal is aborted, as a keeper does, and without a pause. */
@@ -19,9 +19,7 @@ async function swap(times: number): Promise<void> {
   for (let n = 0; n < times; n += 1) {
     const pair = pairs[n % pairs.length]
     if (pair === undefined) return
-    const unused = pairs[(n + 1) % pairs.length]
-    await switchTo(dir, pair, unused === undefined || n < 3 ? [] : [unused])
-    await linkTo(dir, pair)
+    await handOver(dir, pair, n < 3 ? undefined : pairs[(n + 1) % pairs.length]?.kid)
   }
 }
 
@@ -73,12 +71,10 @@ test('under a reader, current.jwk is always whole, and so are both files below t
 test('two opens through the link can meet two pairs, which is why it is resolved once', async () => {
   const [one, two] = pairs
   if (one === undefined || two === undefined) throw new Error('too few pairs')
-  await switchTo(dir, one, [])
-  await linkTo(dir, one)
+  await handOver(dir, one)
   const folder = realpathSync(join(dir, 'current'))
   const first = readFileSync(join(dir, 'current', 'kid'), 'utf8')
-  await switchTo(dir, two, [])
-  await linkTo(dir, two)
+  await handOver(dir, two)
   expect(xOf(readFileSync(join(dir, 'current', 'private.pem'), 'utf8'))).not.toBe(xs.get(first))
   expect(xOf(readFileSync(join(folder, 'private.pem'), 'utf8'))).toBe(xs.get(first))
 })

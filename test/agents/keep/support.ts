@@ -1,5 +1,5 @@
 import { createPrivateKey } from 'node:crypto'
-import { readdirSync, readFileSync, realpathSync, statSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'vitest'
 import { openShell, type Ran } from '../../cli/support.ts'
@@ -34,10 +34,7 @@ export async function startKeepers() {
 export const currentJwk = (dir: string) =>
   JSON.parse(readFileSync(join(dir, 'current.jwk'), 'utf8'))
 
-/** Lets the current key have signed for a long time. */
-export function age(dir: string, time = '2026-01-01T00:00:00.000Z'): void {
-  writeFileSync(join(realpathSync(join(dir, 'current')), 'since'), time)
-}
+export const stateOf = (dir: string) => JSON.parse(readFileSync(join(dir, 'keeper.json'), 'utf8'))
 
 export function expectDone({ code, stderr }: Ran): string {
   expect(code, stderr).toBe(0)
@@ -57,6 +54,7 @@ export function expectWhole(dir: string): string {
   expect(pem.equals(other)).toBe(true)
   const secrets = [
     join(dir, 'current.jwk'),
+    join(dir, 'keeper.json'),
     ...readdirSync(dir).flatMap((name) => filesOf(dir, name)),
   ]
   for (const file of secrets) expect([file, statSync(file).mode & 0o777]).toEqual([file, 0o600])

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { promisify } from 'node:util'
 import type { JWK } from 'jose'
+import { ageKey } from '../app/keepers.ts'
 import { endLater } from '../ending.ts'
 import { startInstalled } from '../installed-program.ts'
 import { freePort, startServer, temporaryFolder } from '../server/process.ts'
@@ -56,8 +57,7 @@ export async function publishKey(maxAge: number): Promise<PublishedKey> {
     addresses: { live: live ?? '', files },
     current,
     async rotate() {
-      const since = join(folder, 'signer', current().kid, 'since')
-      writeFileSync(since, '2026-01-01T00:00:00.000Z')
+      ageKey(join(folder, 'signer'))
       await run(/^pubring key keep .*$/m.exec(first)?.[0] ?? '')
     },
   }

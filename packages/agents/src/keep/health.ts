@@ -1,37 +1,37 @@
 import { existsSync } from 'node:fs'
 import type { Clock } from '@pubring/server/runtime/clock'
 import { metricsText } from '../metrics.ts'
-import type { KeptPair } from './kept.ts'
+import type { Kept } from './kept.ts'
 
 /** The current key has to be active for this time, in which somebody can come by. */
 export const soonMs = 24 * 3_600_000
 
 /** The state of the current key. Members that are unknown are taken to be well, as they were at the switch. */
 export interface Health {
-  /** The file of the current key, while another process may keep the folder. */
-  waitsFor?: string
-  current?: KeptPair | undefined
+  /** The path of `current.jwk`. */
+  file: string
+  /** Undefined while another process may keep the folder. */
+  kept?: Kept
   isActive?: boolean
   expireTime?: string | undefined
+  /** What the keeper waits for, in the time of its clock. */
   next?: { step: string; at: number }
   errorAt?: number
 }
 
 /** Why the current key should not be relied on; undefined while all is well. */
-export function problemOf(
-  { waitsFor, current, isActive = true, expireTime }: Health,
-  clock: Clock,
-): string | undefined {
-  const hasKey = waitsFor === undefined ? current !== undefined : existsSync(waitsFor)
+export function problemOf(health: Health, clock: Clock): string | undefined {
+  const { file, kept, isActive = true, expireTime } = health
+  const kid = kept?.current?.kid
+  const hasKey = kept === undefined ? existsSync(file) : kid !== undefined
   if (!hasKey) return 'the first key is not in the folder yet'
-  if (current === undefined) return undefined
-  if (!isActive) return `the current key ${current.kid} is not active`
+  if (!isActive) return `the current key ${kid} is not active`
   if (expireTime === undefined || Date.parse(expireTime) > clock.now() + soonMs) return undefined
-  return `the current key ${current.kid} ends at ${expireTime}`
+  return `the current key ${kid} ends at ${expireTime}`
 }
 
 export function keeperMetrics(health: Health, clock: Clock): string {
-  const { current: { kid = '', since } = {}, next, errorAt } = health
+  const { kept: { current: { kid = '' } = {}, since } = {}, next, errorAt } = health
   return metricsText({
     pubring_keep_ready: [
       'Whether the current key is active, and will be for a day: 0 or 1.',

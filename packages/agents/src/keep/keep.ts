@@ -7,14 +7,13 @@ import type { Clock } from '@pubring/server/runtime/clock'
 import { calculateJwkThumbprint as thumbprintOf } from 'jose'
 import { AgentError } from '../error.ts'
 import { findKeySet } from '../follow/documents.ts'
-import type { PublishedKey } from '../follow/published-keys.ts'
 import { unreadable } from '../follow/source.ts'
 import { hookTimeoutMs, runCommand } from '../hook.ts'
 import { listen } from '../listen.ts'
 import { lockFolder } from '../lock.ts'
 import { startLoop, withoutRepeats } from '../loop.ts'
 import { type Health, keeperMetrics, problemOf, soonMs } from './health.ts'
-import { type Kept, type KeptPair, linkTo, note, putNext, readKept, switchTo } from './kept.ts'
+import { handOver, type Kept, type KeptPair, readKept, writeKept } from './kept.ts'
 import { newPair, type Pair, pairOf, privateKeyOf, publicPem, signProof } from './pair.ts'
 
 /** Error of a clock that is allowed for, since times of the server come in whole seconds. */
@@ -41,11 +40,11 @@ interface KeepOptions {
   once: boolean
 }
 
-/** A connection to the server, and whether a key of the folder is its only credential. */
 export interface Connection {
   client: Client
   /** The time of the server, in milliseconds. */
   now(): number
+  /** Whether a key of the folder is the only credential. */
   isSelf: boolean
 }
 
@@ -59,7 +58,7 @@ export interface KeepContext {
    */
   connect(prove?: () => Promise<string>): Connection
   /** Lets keys of the project vouch for others, or says who can. */
-  allowSelfRotation(connection: Connection, projectId: string): Promise<void>
+  allowSelfRotation(client: Client, projectId: string): Promise<void>
   /** Says what a failed request means for the user. */
   explain(error: unknown): string
 }
@@ -72,32 +71,23 @@ export async function keep(options: KeepOptions, given: KeepContext): Promise<vo
   const { dir, listenAt, once } = options
   const { clock, signal, explain } = given
   const context = { ...given, report: withoutRepeats(given.report, clock) }
-  const health: Health = { waitsFor: join(dir, 'current.jwk') }
-  const served = {
-    problem: () => problemOf(health, clock),
-    metrics: () => keeperMetrics(health, clock),
-  }
-  const listener = listenAt && (await listen(listenAt, served))
+  const health: Health = { file: join(dir, 'current.jwk') }
+  const problem = () => problemOf(health, clock)
+  const metrics = () => keeperMetrics(health, clock)
+  const listener = listenAt && (await listen(listenAt, { problem, metrics }))
   if (listener !== undefined) context.report(`Health and metrics are at ${listener.url}.`)
   let unlock = () => {}
   try {
     unlock = await lockFolder(dir, context)
-    delete health.waitsFor
-    const step = createKeeper(options, context, health)
-    const run = async () => {
-      const [name, inMs] = await step()
-      health.next = { step: name, at: clock.now() + inMs }
-      return once && name === 'turn' && inMs > 0 ? undefined : inMs
-    }
+    health.kept = {}
     const onFailure = (error: unknown, pauseMs: number) => {
       if (signal.aborted) return
       if (once || (error instanceof AgentError && error.kind === 'usage')) throw error
       health.errorAt = clock.now()
-      const danger = problemOf(health, clock)
-      const outlook = danger ? `Danger: ${danger}.` : 'The current key goes on.'
+      const outlook = problem() ? `Danger: ${problem()}.` : 'The current key goes on.'
       context.report(`${explain(error)} ${outlook} Trying again in ${pauseMs / 1_000} s.`)
     }
-    await startLoop(run, { signal, onFailure }).ended
+    await startLoop(createKeeper(options, context, health), { signal, onFailure }).ended
   } catch (error) {
     if (!signal.aborted) throw error
   } finally {
@@ -106,51 +96,44 @@ export async function keep(options: KeepOptions, given: KeepContext): Promise<vo
   }
 }
 
-/** The step that was done last is followed by this one. */
-type Upcoming = [step: 'announce' | 'end' | 'register' | 'switch' | 'turn', inMs: number]
-
 /** All that a step needs to know. */
-interface Found extends Kept {
+interface Found {
+  kept: Kept
   projectId: string
   issuer: string
-  /** The published keys of the project. */
-  keys: PublishedKey[]
 }
 
 /**
- * A function that does the first step that is due, and returns when the next one is. All it needs is in
- * the folder and the registry, and each step can be repeated, so that it may be killed at any point. Long
- * because its functions share the connections.
+ * A function that does the one step that is due, and returns when the next one is. All that a step needs is
+ * in the folder and the registry, and its last action is to note that it is done: killed at any point, it is
+ * repeated. Long because its functions share the connections.
  */
 function createKeeper(options: KeepOptions, context: KeepContext, health: Health) {
-  const { dir, project, url, everyMs, lifetimeMs, alg, readFrom, exec } = options
+  const { dir, project, url, everyMs, lifetimeMs, alg, readFrom, exec, once } = options
   const { clock, report, signal } = context
   /** Its credential is never asked for: for public operations, and for the server's time. */
   const open = context.connect(async () => '')
   let endReadAt = Number.NEGATIVE_INFINITY
   /** The least time between two keys; 0 before the first look. */
   let leastMs = 0
-  let connected: { as: string; connection: Connection } | undefined
+  let connected: ({ as: string; vouch(signer: Pair): Promise<string> } & Connection) | undefined
 
   /** Reads the folder and the public documents, and notes the state of the current key. */
   async function look(): Promise<Found> {
     const kept = await readKept(dir)
     const { current } = kept
-    health.current = current
     const query = { url, signal, waitSeconds: 0, known: undefined }
-    const {
-      response,
-      projectId,
-      keys = [],
-    } = await findKeySet(project, query).catch((error) => {
+    const found = await findKeySet(project, query).catch((error) => {
       throw unreadable(project, error)
     })
+    const { response, projectId, keys = [] } = found
     requireRoom((response.maxAge + 1) * 1_000 + lifetimeMs)
-    health.isActive = current === undefined || keys.some(({ kid }) => kid === current.kid)
+    const isActive = current === undefined || keys.some(({ kid }) => kid === current.kid)
+    Object.assign(health, { kept, isActive })
     const { issuer } = await open.client.jwks.discovery(projectId)
-    const found = { ...kept, projectId, issuer, keys }
-    if (current !== undefined && health.isActive) await readEnd(found, current)
-    return found
+    const all = { kept, projectId, issuer }
+    if (current !== undefined && isActive) await readEnd(all, current)
+    return all
   }
   /** Throws if `--every` is too short from the start; a keeper that runs goes on with the least time. */
   function requireRoom(neededMs: number): void {
@@ -163,11 +146,11 @@ function createKeeper(options: KeepOptions, context: KeepContext, health: Health
     report(`${message} The keeper uses that time.`)
   }
   /** Notes the expiry of the current key now and then. */
-  async function readEnd(found: Found, { jwk, kid }: KeptPair): Promise<void> {
+  async function readEnd(found: Found, current: KeptPair): Promise<void> {
     if (clock.monotonic() - endReadAt <= endEveryMs) return
     try {
-      const { client } = await connectAs(found, jwk)
-      health.expireTime = (await client.keys.get(found.projectId, kid)).expireTime
+      const { client } = await connectAs(found, current)
+      health.expireTime = (await client.keys.get(found.projectId, current.kid)).expireTime
       endReadAt = clock.monotonic()
     } catch (error) {
       // The next turn would fail too, but is not due yet.
@@ -175,119 +158,115 @@ function createKeeper(options: KeepOptions, context: KeepContext, health: Health
     }
   }
   /** The connection of a turn: the current key vouches for the next one while it is active. */
-  async function connectAs({ current, issuer }: Found, next: Pair): Promise<Connection> {
+  async function connectAs({ kept, issuer }: Found, next: Pair) {
     const cnf = { jkt: await thumbprintOf(next) }
-    const voucher = health.isActive ? current : undefined
+    const vouch = (signer: Pair) =>
+      signProof(signer, rotationType, { issuer, nowMs: open.now(), cnf })
+    const voucher = health.isActive ? kept.current : undefined
     const as = `${voucher?.kid} ${cnf.jkt}`
-    if (connected?.as === as) return connected.connection
-    const prove =
-      voucher && (() => signProof(voucher.jwk, rotationType, { issuer, nowMs: open.now(), cnf }))
-    connected = { as, connection: context.connect(prove) }
-    return connected.connection
-  }
-  /** Everything after the replacement of `current.jwk`, before the old key may end. */
-  async function announce(current: KeptPair, next: Pair | undefined): Promise<Upcoming> {
-    await linkTo(dir, current)
-    if (next?.kid === current.kid) await putNext(dir, undefined)
-    const env = { KEY_DIR: dir, KEY_KID: current.kid }
-    const failure = exec && (await runCommand({ command: exec, timeoutMs: hookTimeoutMs }, env))
-    if (failure) throw new AgentError('error', `--exec ${failure}.`)
-    await note(dir, current, 'since', new Date(open.now()).toISOString())
-    report(`The key ${current.kid} signs.`)
-    return ['end', 0]
-  }
-  /**
-   * Sets the end of an old key in advance: it counts whether or not this process is there then. The time is
-   * the server's, and counts from now on, so that a clock that is set does not shorten it.
-   */
-  async function end({ projectId, issuer }: Found, old: KeptPair): Promise<Upcoming> {
-    const nowMs = open.now()
-    const expireTime = new Date(nowMs + lifetimeMs + marginMs).toISOString()
-    const claims = { sub: old.kid, expireTime, reason: 'superseded' }
-    const token = await signProof(old.jwk, endType, { issuer, nowMs, ...claims })
-    const ended = await open.client.keys.end(projectId, old.kid, token).catch((error) => {
-      if (error instanceof PubringError && error.code === 'key_not_found') return { expireTime }
-      throw error
-    })
-    await note(dir, old, 'ended', ended.expireTime)
-    report(`The old key ${old.kid} ends at ${ended.expireTime}.`)
-    return ['turn', 0]
+    if (connected?.as === as) return connected
+    connected = { as, vouch, ...context.connect(voucher && (() => vouch(voucher))) }
+    return connected
   }
   /** Begins a turn if it is time. */
-  async function begin(found: Found): Promise<Upcoming> {
+  async function begin(found: Found): Promise<number | undefined> {
+    const { kept } = found
     const made = readFrom && pairOf(await readFrom(), alg)
-    const inMs = await dueIn(found, made)
-    if (inMs > 0) return ['turn', inMs]
-    const next = made ?? (await newPair(alg ?? found.current?.jwk.alg ?? 'ES256'))
-    await putNext(dir, next)
+    const inMs = await dueIn(kept, made)
+    if (inMs > 0) return once ? undefined : wait('turn', inMs)
+    const next = made ?? (await newPair(alg ?? kept.current?.alg ?? 'ES256'))
+    await writeKept(dir, { ...kept, next })
     return register(found, next)
   }
-  async function dueIn({ current }: Found, made: Pair | undefined): Promise<number> {
+  async function dueIn({ current, since = '' }: Kept, made: Pair | undefined): Promise<number> {
     if (current === undefined) return 0
     if (made !== undefined) {
-      return (await thumbprintOf(made)) === (await thumbprintOf(current.jwk)) ? Infinity : 0
+      return (await thumbprintOf(made)) === (await thumbprintOf(current)) ? Infinity : 0
     }
     if (!health.isActive) return 0
-    const dueAt = Date.parse(current.since ?? '') + Math.max(everyMs ?? Infinity, leastMs)
+    const dueAt = Date.parse(since) + Math.max(everyMs ?? Infinity, leastMs)
     const endsAt = health.expireTime ? Date.parse(health.expireTime) - soonMs : Infinity
     return Math.min(dueAt, endsAt) - open.now()
   }
-  async function register(found: Found, next: Pair): Promise<Upcoming> {
-    const { keys } = found
-    const thumbprints = await Promise.all(keys.map(({ jwk }) => thumbprintOf(jwk)))
-    const published = keys[thumbprints.indexOf(await thumbprintOf(next))]?.kid
-    const kid = published ?? (await create(found, next))
-    await putNext(dir, { ...next, kid })
-    report(`The key ${kid} is registered.`)
-    return takeOver(found, { kid, jwk: { ...next, kid } })
-  }
-  /** Registers the key, unless an earlier attempt has. Returns its kid. */
-  async function create(found: Found, next: Pair): Promise<string> {
-    const { current, projectId, issuer } = found
-    const connection = await connectAs(found, next)
-    const { client, isSelf } = connection
-    if (current === undefined) await context.allowSelfRotation(connection, projectId)
-    const cnf = { jkt: await thumbprintOf(next) }
-    const proof =
-      isSelf && (await signProof(next, rotationType, { issuer, nowMs: open.now(), cnf }))
+  /** Registers the next key, unless an earlier attempt or its maker has. */
+  async function register(found: Found, next: Pair): Promise<number> {
+    const { kept, projectId } = found
+    const { client, isSelf, vouch, now } = await connectAs(found, next)
+    if (kept.current === undefined) await context.allowSelfRotation(client, projectId)
     const body = {
-      name: `${basename(dir)} (${new Date(connection.now()).toISOString().slice(0, 10)})`,
+      name: `${basename(dir)} (${new Date(now()).toISOString().slice(0, 10)})`,
       algorithm: next.alg,
       publicKeyPem: publicPem(privateKeyOf(next)),
-      ...(proof && { proof }),
+      ...(isSelf && { proof: await vouch(next) }),
     }
     const { kid } = await client.keys.create(projectId, body).catch((error) => {
       const twin = error instanceof PubringError ? error.problem?.kid : undefined
       if (twin === undefined) throw error
       return { kid: twin }
     })
-    return (await client.keys.get(projectId, kid)).details.publishedKid ?? kid
+    const { publishedKid = kid } = (await client.keys.get(projectId, kid)).details
+    const registered = { ...next, kid: publishedKid }
+    await writeKept(dir, { ...kept, next: registered })
+    report(`The key ${publishedKid} is registered.`)
+    return takeOver(found, registered)
   }
-  /** Waits until every verifier knows the next key, as the server says, and replaces the current one. */
-  async function takeOver(found: Found, next: KeptPair): Promise<Upcoming> {
-    const { client, now } = await connectAs(found, next.jwk)
-    const { active, details, expireTime } = await client.keys.get(found.projectId, next.kid)
+  /** Waits until every verifier knows the next key, as the server says, and makes it the current one. */
+  async function takeOver(found: Found, next: KeptPair): Promise<number> {
+    const { kept, projectId } = found
+    const { client, now } = await connectAs(found, next)
+    const { active, details, expireTime } = await client.keys.get(projectId, next.kid)
     if (!active || details.state === 'compromised') {
-      await putNext(dir, undefined)
+      await writeKept(dir, { ...kept, next: undefined })
       const message = `The next key ${next.kid} is registered, but not active: it ended before its turn.`
       throw new AgentError('error', message)
     }
     if (details.state === 'spreading') {
-      return ['switch', Math.max(100, Date.parse(details.convergedTime) - now())]
+      return wait('switch', Math.max(100, Date.parse(details.convergedTime) - now()))
     }
-    await switchTo(dir, next, found.old)
-    Object.assign(health, { current: next, isActive: true, expireTime })
+    const taken = { ...kept, current: next, since: undefined, next: undefined, old: kept.current }
+    await writeKept(dir, taken)
+    Object.assign(health, { kept: taken, isActive: true, expireTime })
     endReadAt = clock.monotonic()
-    return ['announce', 0]
+    return announce(taken, next)
   }
-  return async (): Promise<Upcoming> => {
+  /** Lets the signer use the current pair. */
+  async function announce(kept: Kept, current: KeptPair): Promise<number> {
+    await handOver(dir, current, kept.ended)
+    const env = { KEY_DIR: dir, KEY_KID: current.kid }
+    const failure = exec && (await runCommand({ command: exec, timeoutMs: hookTimeoutMs }, env))
+    if (failure) throw new AgentError('error', `--exec ${failure}.`)
+    await writeKept(dir, { ...kept, since: new Date(open.now()).toISOString() })
+    report(`The key ${current.kid} signs.`)
+    return 0
+  }
+  /**
+   * Sets the end of an old key in advance: it counts whether or not this process is there then. The time is
+   * the server's, and counts from now on, so that a clock that is set does not shorten it.
+   */
+  async function end({ kept, projectId, issuer }: Found, old: KeptPair): Promise<number> {
+    const nowMs = open.now()
+    const expireTime = new Date(nowMs + lifetimeMs + marginMs).toISOString()
+    const claims = { sub: old.kid, expireTime, reason: 'superseded' }
+    const token = await signProof(old, endType, { issuer, nowMs, ...claims })
+    const ended = await open.client.keys.end(projectId, old.kid, token).catch((error) => {
+      if (error instanceof PubringError && error.code === 'key_not_found') return { expireTime }
+      throw error
+    })
+    await writeKept(dir, { ...kept, old: undefined, ended: old.kid })
+    report(`The old key ${old.kid} ends at ${ended.expireTime}.`)
+    return 0
+  }
+  function wait(step: string, inMs: number): number {
+    health.next = { step, at: clock.now() + inMs }
+    return inMs
+  }
+  return async (): Promise<number | undefined> => {
     const found = await look()
-    const { current, next, old } = found
-    const unended = old.find(({ ended }) => ended === undefined)
-    if (current !== undefined && current.since === undefined) return announce(current, next)
-    if (current !== undefined && unended !== undefined) return end(found, unended)
+    const { current, since, old, next } = found.kept
+    if (current !== undefined && since === undefined) return announce(found.kept, current)
+    if (old !== undefined) return end(found, old)
     if (next === undefined) return begin(found)
     const { kid } = next
-    return kid === undefined ? register(found, next) : takeOver(found, { kid, jwk: next })
+    return kid === undefined ? register(found, next) : takeOver(found, { ...next, kid })
   }
 }

@@ -1,99 +1,56 @@
 import { join } from 'node:path'
-import { present } from '@pubring/server/runtime/present'
+import { parseJson } from '@pubring/server/runtime/json'
 import { AgentError } from '../error.ts'
 import { inFolder } from '../folder.ts'
 import { fileNameOf } from '../follow/published-keys.ts'
-import { formatPair, type Pair, parsePair, privateKeyOf } from './pair.ts'
+import { type Pair, privateKeyOf } from './pair.ts'
 
-/** A registered pair, in a folder of its own. */
-export interface KeptPair {
-  kid: string
-  jwk: Pair
-  /** ISO 8601: from when on the signer used it. Undefined until `--exec` has succeeded. */
-  since?: string
-  /** ISO 8601: the end that it has in the registry. */
-  ended?: string
-}
+/** A registered pair. */
+export type KeptPair = Pair & { kid: string }
 
-/** The pairs in the folder of a keeper, which are all of its state beside the registry. */
+/** What a keeper knows beside the registry: `keeper.json` in its folder. */
 export interface Kept {
   current?: KeptPair
+  /** ISO 8601: from when on the signer used the current pair. Undefined until `--exec` has succeeded. */
+  since?: string | undefined
   /** The pair that is being prepared. */
-  next?: Pair
-  old: KeptPair[]
+  next?: Pair | undefined
+  /** The pair before the current one, until its end is in the registry. */
+  old?: KeptPair | undefined
+  /** The kid of the pair whose end is in the registry: its folder goes in the next turn. */
+  ended?: string
 }
 
 /** Private keys are readable by their owner alone. */
 const mode = 0o600
 
-const pairFolder = (dir: string, kid: string) => join(dir, fileNameOf(kid))
+const format = (value: object) => `${JSON.stringify(value, null, 2)}\n`
 
 export async function readKept(dir: string): Promise<Kept> {
-  const { names, text, next } = await inFolder(dir, dir, async (folder) => ({
-    names: await folder.list(),
-    text: await folder.read('current.jwk'),
-    next: parsePair(await folder.read('next.jwk')),
-  }))
-  const pairs = (await Promise.all(names.map((name) => readPair(dir, name)))).flat()
-  const current = pairs.find(({ kid }) => kid === parsePair(text)?.kid)
-  if (text !== undefined && current === undefined) {
-    throw new AgentError('error', `${join(dir, 'current.jwk')} is not a key that was kept here.`)
-  }
-  const old = pairs.filter(({ kid }) => kid !== current?.kid && kid !== next?.kid)
-  return { ...present({ current, next }), old }
+  const [state = '{}', jwk] = await inFolder(dir, dir, (folder) =>
+    Promise.all([folder.read('keeper.json'), folder.read('current.jwk')]),
+  )
+  const kept: Kept = Object(parseJson(state))
+  const kids = [kept.current?.kid, kept.old?.kid]
+  if (jwk === undefined || kids.includes(String(Object(parseJson(jwk)).kid))) return kept
+  throw new AgentError('error', `${join(dir, 'current.jwk')} is not a key that was kept here.`)
 }
 
-async function readPair(dir: string, name: string): Promise<KeptPair[]> {
-  // The folder of a whole volume has one that only root can read.
-  if (name.startsWith('.') || name === 'lost+found') return []
-  return inFolder(dir, join(dir, name), async (folder) => {
-    const jwk = parsePair(await folder.read('key.jwk'))
-    if (jwk?.kid === undefined) return []
-    const [since, ended] = [await folder.read('since'), await folder.read('ended')]
-    return [{ kid: jwk.kid, jwk, ...present({ since, ended }) }]
-  }).catch((error) => {
-    // Links and files of others; a pair that cannot be read must not be taken for one that has ended.
-    if (['ELOOP', 'ENOENT', 'ENOTDIR'].includes(error.code)) return []
-    throw error
-  })
+export async function writeKept(dir: string, kept: Kept): Promise<void> {
+  await inFolder(dir, dir, (folder) => folder.replace('keeper.json', format(kept), mode))
 }
 
-/** Keeps the pair that is being prepared, or forgets it: it is the current one, or of no use. */
-export async function putNext(dir: string, pair: Pair | undefined): Promise<void> {
-  await inFolder(dir, dir, async (folder) => {
-    if (pair === undefined) await folder.remove('next.jwk')
-    else await folder.replace('next.jwk', formatPair(pair), mode)
-  })
-}
-
-/** Makes it the current pair: `current.jwk` decides. Pairs that ended in an earlier turn are removed. */
-export async function switchTo(
-  dir: string,
-  { kid, jwk }: KeptPair,
-  old: readonly KeptPair[],
-): Promise<void> {
-  const pem = privateKeyOf(jwk).export({ type: 'pkcs8', format: 'pem' })
-  await inFolder(dir, pairFolder(dir, kid), async (folder) => {
+/** Gives the pair to the signer, and removes the folder of the pair that has ended. */
+export async function handOver(dir: string, pair: KeptPair, ended?: string): Promise<void> {
+  const name = fileNameOf(pair.kid)
+  const pem = privateKeyOf(pair).export({ type: 'pkcs8', format: 'pem' })
+  await inFolder(dir, join(dir, name), async (folder) => {
     await folder.replace('private.pem', String(pem), mode)
-    await folder.replace('kid', kid, mode)
-    await folder.replace('key.jwk', formatPair(jwk), mode)
+    await folder.replace('kid', pair.kid, mode)
   })
   await inFolder(dir, dir, async (folder) => {
-    for (const each of old) await folder.remove(fileNameOf(each.kid))
-    await folder.replace('current.jwk', formatPair(jwk), mode)
+    if (ended !== undefined) await folder.remove(fileNameOf(ended))
+    await folder.replace('current.jwk', format(pair), mode)
+    await folder.link('current', name)
   })
-}
-
-/** Lets the link lead to the folder of the pair. */
-export async function linkTo(dir: string, { kid }: KeptPair): Promise<void> {
-  await inFolder(dir, dir, (folder) => folder.link('current', fileNameOf(kid)))
-}
-
-export async function note(
-  dir: string,
-  { kid }: KeptPair,
-  name: 'since' | 'ended',
-  time: string,
-): Promise<void> {
-  await inFolder(dir, pairFolder(dir, kid), (folder) => folder.replace(name, time, mode))
 }

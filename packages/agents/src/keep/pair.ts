@@ -1,7 +1,6 @@
 import { createPrivateKey, createPublicKey, type KeyObject, randomUUID } from 'node:crypto'
 import { identifyKey } from '@pubring/intake'
-import { isAlgorithm, type JwsAlgorithm, jwsAlgorithmOf } from '@pubring/intake/algorithms'
-import { isObject, parseJson } from '@pubring/server/runtime/json'
+import { type JwsAlgorithm, jwsAlgorithmOf } from '@pubring/intake/algorithms'
 import { exportJWK, generateKeyPair, type JWK, type JWTHeaderParameters, SignJWT } from 'jose'
 import { AgentError } from '../error.ts'
 
@@ -26,15 +25,6 @@ export function pairOf(key: KeyObject, alg = usualAlgorithm(key)): Pair {
 export function usualAlgorithm(key: KeyObject): JwsAlgorithm | undefined {
   const usual = identifyKey(publicPem(key))?.algorithms.find((name) => name !== 'Ed25519')
   return usual && jwsAlgorithmOf(usual)
-}
-
-export const formatPair = (pair: Pair) => `${JSON.stringify(pair, null, 2)}\n`
-
-/** The pair that `formatPair` wrote; undefined for any other text. */
-export function parsePair(text = ''): Pair | undefined {
-  const value = parseJson(text)
-  if (!isObject(value) || !isAlgorithm(value.alg)) return undefined
-  return { ...value, alg: jwsAlgorithmOf(value.alg) }
 }
 
 export function privateKeyOf(pair: Pair): KeyObject {

@@ -52,20 +52,18 @@ export async function keepKey(terminal: Terminal, dir: string, flags: KeepFlags)
   let call: FailedCall = { ...connection, terminal }
   const connect: KeepContext['connect'] = (prove) => {
     const isSelf = prove !== undefined && idToken === undefined
-    if (!isSelf && connection.apiKeySource === undefined) {
+    if (!isSelf && place.apiKeySource === undefined) {
       const message = `No API key for ${url} is set, and no active key vouches for the next one.`
       const hints = ['Set PUBRING_API_KEY once. Later turns need none.']
       throw new CommandError('unauthorized', message, { code: 'missing_api_key', hints })
     }
     // It says nothing of each exchange.
     const quiet: Terminal = Object.create(terminal, { json: { value: true } })
-    const session = isSelf
-      ? createSession(quiet, {
-          ...place,
-          apiKeySource: source,
-          idToken: { source, claims: {}, read: prove },
-        })
-      : createSession(terminal, connection)
+    const self = isSelf && { apiKeySource: source, idToken: { source, claims: {}, read: prove } }
+    const session = createSession(
+      self ? quiet : terminal,
+      self ? { ...place, ...self } : connection,
+    )
     call = session
     return { ...session, isSelf }
   }
@@ -78,11 +76,11 @@ export async function keepKey(terminal: Terminal, dir: string, flags: KeepFlags)
       'The current key is not active, or no access rule lets it vouch for the next one.'
     return new CommandError('unauthorized', message, { code: error.code, hints: [admit] })
   }
-  await runAgent(terminal, flags, (context) =>
+  const run = (context: Pick<KeepContext, 'clock' | 'signal' | 'report'>) =>
     keep(options, {
       ...context,
       connect,
-      async allowSelfRotation({ client }, projectId) {
+      async allowSelfRotation(client, projectId) {
         // A workload with a token of its own needs no such rule.
         if (idToken !== undefined) return
         const created = createSelfRotationRule({ client, project: projectId })
@@ -96,6 +94,6 @@ export async function keepKey(terminal: Terminal, dir: string, flags: KeepFlags)
       },
     }).catch((error) => {
       throw failureOf(error)
-    }),
-  )
+    })
+  await runAgent(terminal, flags, run)
 }
