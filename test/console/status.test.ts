@@ -35,6 +35,15 @@ test('the status of a service that works, with what it runs on and the last back
   }
 })
 
+test('it names the followers that this replica has seen', async () => {
+  const followers = page.getByRole('region', { name: 'Followers that this replica has seen' })
+  await followers.getByText('None.').waitFor()
+  const keySet = `${console_.server.url}/v1/projects/default/.well-known/jwks-full.json`
+  await fetch(keySet, { headers: { 'user-agent': 'pubring-follow (edge-1)' } })
+  await page.reload()
+  await followers.getByRole('cell', { name: 'edge-1' }).waitFor()
+})
+
 test('without its database it says that changes fail and which keys verifiers get, until it is back', async () => {
   renameSync(file, `${file}.away`)
   await page.getByText('storage', { exact: true }).first().waitFor()

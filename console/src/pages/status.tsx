@@ -1,8 +1,10 @@
-import { Anchor, Card, Group, SimpleGrid, Stack } from '@mantine/core'
+import { Anchor, Card, Group, SimpleGrid, Stack, Text } from '@mantine/core'
+import type { Status } from '@pubring/client'
 import { CurlHint } from '../components/curl.tsx'
-import { Facts, Figure } from '../components/facts.tsx'
+import { DataTable, RowName } from '../components/data-table.tsx'
+import { Facts, Figure, Section } from '../components/facts.tsx'
 import { PageHeader, QueryResult } from '../components/states.tsx'
-import { RelativeTime } from '../components/text.tsx'
+import { exactTime, RelativeTime } from '../components/text.tsx'
 import { LoggedText, useLogged } from '../events/log-panel.tsx'
 import { readHealth } from '../session/client.ts'
 import { useApi } from '../session/session.tsx'
@@ -12,6 +14,7 @@ const refreshMs = 5_000
 
 export function StatusPage() {
   const logged = useLogged(undefined, 0)
+  const status = useApi(['status'], (client, signal) => client.status({ signal }))
   return (
     <Stack>
       <PageHeader title="Status">
@@ -21,7 +24,14 @@ export function StatusPage() {
       <Card withBorder padding="sm">
         <LoggedText project={undefined} logged={logged} newest={0} />
       </Card>
-      <Process />
+      <QueryResult query={status}>
+        {(data) => (
+          <>
+            <Process {...data} />
+            <Followers {...data} />
+          </>
+        )}
+      </QueryResult>
       <Group gap="lg">
         <Anchor href="../docs/" size="sm" underline="always">
           API reference
@@ -60,28 +70,41 @@ function Checks() {
   )
 }
 
-function Process() {
-  const query = useApi(['status'], (client, signal) => client.status({ signal }))
-  const noBackup = { SQLite: 'none by pubring backup', PostgreSQL: 'by your tools for PostgreSQL' }
-  return (
-    <QueryResult query={query}>
-      {({ version, startTime, database, heldRequests }) => (
-        <Facts
-          name="The process"
-          facts={{
-            Version: version,
-            Started: <RelativeTime time={startTime} />,
-            Database: `${database.engine} ${database.primary ?? ''}`,
-            'Last backup': database.backupTime ? (
-              <RelativeTime time={database.backupTime} />
-            ) : (
-              noBackup[database.engine]
-            ),
-            'Rows that contradict the ledgers': database.contradictions,
-            'Followers and verifiers that wait for changes': heldRequests,
-          }}
-        />
-      )}
-    </QueryResult>
-  )
-}
+const noBackup = { SQLite: 'none by pubring backup', PostgreSQL: 'by your tools for PostgreSQL' }
+
+const Process = ({ version, startTime, database, heldRequests }: Status) => (
+  <Facts
+    name="The process"
+    facts={{
+      Version: version,
+      Started: <RelativeTime time={startTime} />,
+      Database: `${database.engine} ${database.primary ?? ''}`,
+      'Last backup': database.backupTime ? (
+        <RelativeTime time={database.backupTime} />
+      ) : (
+        noBackup[database.engine]
+      ),
+      'Rows that contradict the ledgers': database.contradictions,
+      'Followers and verifiers that wait for changes': heldRequests,
+    }}
+  />
+)
+
+const Followers = ({ followers, startTime }: Status) => (
+  <Section title="Followers that this replica has seen">
+    {followers.length > 0 && (
+      <DataTable
+        rows={followers.map((follower) => ({ ...follower, id: follower.name }))}
+        columns={[
+          { title: 'Name', cell: ({ name }) => <RowName>{name}</RowName> },
+          { title: 'Last request', cell: ({ time }) => <RelativeTime time={time} /> },
+          { title: 'Projects', cell: ({ projects }) => projects },
+        ]}
+      />
+    )}
+    <Text c="dimmed">
+      {followers.length === 0 && 'None. '}Since {exactTime(startTime)}, by what they call
+      themselves. Those that ask other replicas, or through a cache, are not listed.
+    </Text>
+  </Section>
+)

@@ -874,6 +874,15 @@ export type Status = {
   }
   /** Requests of followers and verifiers that this process holds until a key set changes. */
   heldRequests: number
+  /** The followers whose requests this process has in memory, the last request first, 200 at most. Those that ask other replicas, or through a cache, are not among them. */
+  followers: {
+    /** What it calls itself: the name of its host. */
+    name: string
+    /** Its last request, to the second. */
+    time: string
+    /** How many projects it has asked for. */
+    projects: number
+  }[]
 }
 
 /** Shows that the log has the hash of an event of a ledger, and of all before it. */

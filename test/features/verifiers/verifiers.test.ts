@@ -70,6 +70,21 @@ test('it counts the requests that are held, and notes their answers', async () =
   })
 })
 
+test('the status names the followers that have asked, the last one first, with their projects', async () => {
+  const [one, two] = [await startProject('one'), await startProject('two')]
+  const followers = async () => (await server.send('GET', '/v1/status')).json().followers
+  expect(await followers()).toEqual([])
+  for (const { get } of [one, two]) await get('pubring-follow (edge-1)')
+  clock.advance(5_000)
+  await one.get('pubring-follow (edge-2)')
+  await one.get('gateway/1')
+  const [before, now] = [5_000, 0].map((ago) => new Date(clock.now() - ago).toISOString())
+  expect(await followers()).toEqual([
+    { name: 'edge-2', time: now, projects: 1 },
+    { name: 'edge-1', time: before, projects: 2 },
+  ])
+})
+
 test('beyond 50,000 user agents of all projects, that of the project with the most is dropped', async () => {
   const { note, of } = keySetReadersOf({ clock })
   const fullJwks = { body: '', etag: '"x"' }

@@ -25,5 +25,16 @@ export const Status = component('Status', 'The process that answers, and its dat
     description:
       'Requests of followers and verifiers that this process holds until a key set changes.',
   }),
+  followers: Type.Array(
+    Type.Object({
+      name: text('What it calls itself: the name of its host.', 'edge-1'),
+      time: described(Time, 'Its last request, to the second.'),
+      projects: Type.Integer({ description: 'How many projects it has asked for.', examples: [3] }),
+    }),
+    {
+      description:
+        'The followers whose requests this process has in memory, the last request first, 200 at most. Those that ask other replicas, or through a cache, are not among them.',
+    },
+  ),
 })
 export type Status = Static<typeof Status>

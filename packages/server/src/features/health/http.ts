@@ -6,18 +6,22 @@ import type { App } from '../../kernel/http/options.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { kernelChanges } from '../../kernel/kernel-changes.ts'
 import { staleAfterMs } from '../../kernel/ledger/revision-watch.ts'
-import { now } from '../../kernel/values/times.ts'
+import { isoTime, now } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
 import { readVersion } from '../../runtime/version.ts'
 import { isStop, stopReason } from '../log/faults.ts'
 import { type Log, logOf } from '../log/log.ts'
 import { heldRequestsOf } from '../publishing/held-requests.ts'
 import { publisherOf } from '../publishing/publisher.ts'
+import { keySetReadersOf } from '../publishing/readers.ts'
 import { Status } from './contract.ts'
 
 /** How long a ping of the storage, and a trial change, may take. */
 const pingTimeoutMs = 1_000
 const trialTimeoutMs = 3_000
+
+/** Followers that the status lists. */
+const maxFollowers = 200
 
 const Health = Type.Object(
   {
@@ -53,7 +57,7 @@ export function routes(app: App, kernel: Kernel): void {
   const publisher = publisherOf(kernel)
   const log = logOf(kernel)
   app.addSchema(Health)
-  statusRoute(app, kernel, heldRequestsOf(kernel).count)
+  statusRoute(app, kernel)
   app.route({
     method: 'GET',
     url: '/health/live',
@@ -114,8 +118,9 @@ export function routes(app: App, kernel: Kernel): void {
 }
 
 /** For operators, who see what health checks, which are public, do not tell. */
-function statusRoute(app: App, { store, clock }: Kernel, heldRequests: () => number): void {
-  const startTime = now(clock)
+function statusRoute(app: App, kernel: Kernel): void {
+  const { store, clock } = kernel
+  const [startTime, heldRequests] = [now(clock), heldRequestsOf(kernel)]
   app.route({
     method: 'GET',
     url: '/v1/status',
@@ -136,7 +141,11 @@ function statusRoute(app: App, { store, clock }: Kernel, heldRequests: () => num
           ...{ engine, contradictions: store.contradictions.count() },
           ...present({ primary, backupTime }),
         },
-        heldRequests: heldRequests(),
+        heldRequests: heldRequests.count(),
+        followers: keySetReadersOf(kernel)
+          .followers()
+          .slice(0, maxFollowers)
+          .map(({ time, ...follower }) => ({ ...follower, time: isoTime(time) })),
       })
     },
   })

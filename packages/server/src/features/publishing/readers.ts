@@ -22,6 +22,15 @@ interface Reader {
   held: number
 }
 
+/** A follower, which names itself in its user agent. */
+interface Follower {
+  name: string
+  /** Epoch milliseconds of its last request. */
+  time: number
+  /** How many projects it has asked for. */
+  projects: number
+}
+
 type Published = Pick<PublishedProject, 'projectId' | 'fullJwks'>
 
 interface Readers {
@@ -105,5 +114,19 @@ export const keySetReadersOf = oneFor(({ clock }: Pick<Kernel, 'clock'>) => {
       }
     },
     of: readersOf,
+    /** In the order of their last requests, the last one first. */
+    followers(): Follower[] {
+      const found = new Map<string, Follower>()
+      for (const { byUserAgent } of projects.values()) {
+        for (const [userAgent, { time }] of byUserAgent) {
+          const [, name] = /^pubring-follow \(([^)]*)/.exec(userAgent) ?? []
+          if (name === undefined) continue
+          const known = found.get(name) ?? { name, time, projects: 0 }
+          const last = Math.max(known.time, time)
+          found.set(name, { name, time: last, projects: known.projects + 1 })
+        }
+      }
+      return [...found.values()].sort((one, other) => other.time - one.time)
+    },
   }
 })
