@@ -43,7 +43,7 @@ await workload.keys.create(projectId, { name: 'spring', algorithm: 'EdDSA', publ
 
 const verify = (page: Page) => page.getByRole('button', { name: 'Verify this history' }).click()
 
-/** The files that “Export with proof” downloads, stored in the shell's folder. */
+/** The files of the export with proof, stored in the shell's folder. */
 async function exportFrom(page: Page, name: string): Promise<void> {
   const files = new Set<string>()
   const both = new Promise<void>((resolve) => {
@@ -52,7 +52,8 @@ async function exportFrom(page: Page, name: string): Promise<void> {
       if (files.add(download.suggestedFilename()).size === 2) resolve()
     })
   })
-  await page.getByRole('button', { name: 'Export with proof' }).click()
+  await page.getByRole('button', { name: 'Export', exact: true }).click()
+  await page.getByRole('menuitem', { name: 'with its proof' }).click()
   await both
   expect([...files].sort()).toEqual([`${name}.jsonl`, `${name}.tlog-proof`])
 }

@@ -137,7 +137,8 @@ test('what matches is exported as JSON lines', async () => {
   await go(history(`?subject=${kid}&type=key.updated`))
   await page.getByText('2 matching entries').waitFor()
   const download = page.waitForEvent('download')
-  await page.getByRole('button', { name: 'Export what matches' }).click()
+  await page.getByRole('button', { name: 'Export', exact: true }).click()
+  await page.getByRole('menuitem', { name: 'The events that match' }).click()
   const file = await download
   expect(file.suggestedFilename()).toBe('orders-history.jsonl')
   const text = await readFile(await file.path(), 'utf8')
@@ -187,7 +188,8 @@ test('the history of all has every ledger, by project, type, subject and time, a
   await page.getByText('3 matching entries').waitFor()
   expect(Object.fromEntries(query())).toEqual({ subject: kid })
   const download = page.waitForEvent('download')
-  await page.getByRole('button', { name: 'Export what matches' }).click()
+  await page.getByRole('button', { name: 'Export', exact: true }).click()
+  await page.getByRole('menuitem', { name: 'The events that match' }).click()
   const lines = (await readFile(await (await download).path(), 'utf8')).trim().split('\n')
   const events = lines.map((line) => JSON.parse(line))
   expect(events.map((each) => [each.projectId, each.revision])).toEqual(

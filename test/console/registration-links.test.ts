@@ -143,6 +143,18 @@ describe('a stranger gets from the link to a valid token', () => {
   })
 })
 
+test('the advice about a token of another issuer names nothing that the page does not have', async () => {
+  const page = await openStranger(console_)
+  await page.goto(await createLink(console_))
+  const { publicKeyPem, privateKey } = keyFor('ES256')
+  const kid = await registerKey(page, publicKeyPem)
+  const token = signToken(privateKey, { alg: 'ES256', kid }, { iss: 'https://other.example.com' })
+  const verdict = await checkToken(page, token)
+  expect(verdict).toContain('set iss to exactly the expected issuer')
+  expect(verdict).not.toContain('above')
+  await page.context().close()
+})
+
 /** The accessible name of what has the focus, as far as these pages need it. */
 const focusedName = (page: Page) =>
   page.evaluate<string>(`{

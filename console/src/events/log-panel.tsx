@@ -1,4 +1,4 @@
-import { Button, Card, Group, Stack, Text } from '@mantine/core'
+import { Button, Card, Group, Menu, Stack, Text } from '@mantine/core'
 import { type Project, PubringError } from '@pubring/client'
 import { parseNote } from '@pubring/client/internal/log/note'
 import { parseCheckpoint } from '@pubring/client/log'
@@ -59,29 +59,31 @@ type Shown = { project: Project | undefined; filter: Filter }
 
 export function LogPanel({ project, newest, logged, events }: LogPanelProps & { events: Shown }) {
   const { busy, verification, problem, verify, exportShown, save } = useLedgerActions(project)
-  const action = (label: string, Icon: typeof IconDownload, run: () => void) => (
-    <IconButton
-      variant="default"
-      size="xs"
-      Icon={Icon}
-      label={label}
-      disabled={busy !== undefined}
-      onClick={run}
-    />
-  )
+  const look = { variant: 'default', size: 'xs', disabled: busy !== undefined }
+  const ledger = nameOfLedger(project)
   return (
     <Card withBorder padding="md" component="section" aria-label="The log">
       <Stack gap="sm">
         <Group justify="space-between" gap="sm">
           <LoggedText project={project} logged={logged} newest={newest} />
           <Group gap="sm">
-            {action('Verify this history', IconShieldCheck, () => verify(''))}
-            {action('Export with proof', IconDownload, save)}
-            {action(
-              givenFilters(events.filter).length > 0 ? 'Export what matches' : 'Export all',
-              IconDownload,
-              () => exportShown(events),
-            )}
+            <IconButton
+              {...look}
+              Icon={IconShieldCheck}
+              label="Verify this history"
+              onClick={() => verify('')}
+            />
+            <Menu position="bottom-end">
+              <Menu.Target>
+                <IconButton {...look} Icon={IconDownload} label="Export" />
+              </Menu.Target>
+              <Menu.Dropdown>
+                <Menu.Item onClick={() => exportShown(events)}>
+                  {givenFilters(events.filter).length > 0 ? 'The events that match' : 'All events'}
+                </Menu.Item>
+                <Menu.Item onClick={save}>The whole ledger of {ledger}, with its proof</Menu.Item>
+              </Menu.Dropdown>
+            </Menu>
           </Group>
         </Group>
         {project === undefined && (
@@ -96,8 +98,8 @@ export function LogPanel({ project, newest, logged, events }: LogPanelProps & { 
         {problem !== undefined && <Problem error={problem} />}
         {verification !== undefined && (
           <>
-            <VerificationResult verification={verification} ledger={nameOfLedger(project)} />
-            <KeyForm disabled={busy !== undefined} onKey={verify} />
+            <VerificationResult verification={verification} ledger={ledger} />
+            <LogKeyForm disabled={busy !== undefined} onKey={verify} />
           </>
         )}
       </Stack>
@@ -139,7 +141,7 @@ function Problem({ error }: { error: unknown }) {
 }
 
 /** For the key of the log from another source than the server that is verified. */
-function KeyForm({ disabled, onKey }: { disabled: boolean; onKey(key: string): void }) {
+function LogKeyForm({ disabled, onKey }: { disabled: boolean; onKey(key: string): void }) {
   const [key, setKey] = useState('')
   function submit(event: FormEvent) {
     event.preventDefault()

@@ -38,7 +38,7 @@ export function Report(props: { report: TokenCheck; projectId?: string; proof?: 
   return (
     <Card withBorder padding="lg" mt={proof ? 'md' : 0}>
       <Stack>
-        <Summary report={report} proof={proof} />
+        <Summary report={report} proof={proof} ofProject={projectId !== undefined} />
         {projectId !== undefined && <KeyLine report={report} projectId={projectId} />}
         <CheckSteps names={names} results={report.steps} />
       </Stack>
@@ -77,7 +77,9 @@ function verdictOf(report: TokenCheck): keyof typeof verdicts {
   return stepsWith(report, 'warned').length > 0 ? 'warned' : 'valid'
 }
 
-function Summary({ report, proof }: { report: TokenCheck; proof: Proof | undefined }) {
+type SummaryProps = { report: TokenCheck; proof: Proof | undefined; ofProject: boolean }
+
+function Summary({ report, proof, ofProject }: SummaryProps) {
   const { valid, reason } = report
   const failure = reason && advice[reason]
   const found = verdictOf(report)
@@ -86,7 +88,8 @@ function Summary({ report, proof }: { report: TokenCheck; proof: Proof | undefin
   const { title, ...look } = { ...verdicts[verdict], ...(proven && { title: proven.title }) }
   return (
     <Notice {...look} title={failure?.title ?? title} role="status" data-verdict={verdict}>
-      {valid ? (proven?.text ?? validSummary(report)) : (failure?.action ?? 'See the failed step.')}
+      {valid ? (proven?.text ?? validSummary(report)) : (failure?.action ?? 'See the failed step.')}{' '}
+      {ofProject && failure?.more}
       {reason !== undefined && (
         <Text size="xs" className="mono" mt={6}>
           {reason}
@@ -103,7 +106,7 @@ function validSummary(report: TokenCheck): string {
     .join(', ')
   const skipped = stepsWith(report, 'skipped')
   return [
-    isCompromised ? 'Others can sign such tokens: replace and revoke the key on its page.' : '',
+    isCompromised ? 'Others can sign such tokens: replace the key, and revoke it.' : '',
     warned === '' && skipped.length === 0 ? 'All checks passed.' : 'No check failed.',
     warned === '' ? '' : `Some verifiers may reject it: see the warnings (${warned}).`,
     skipped.length === 0 ? '' : `Not compared: ${skipped.join(', ')}.`,
@@ -142,7 +145,8 @@ const steps: Record<TokenCheckStep, string> = {
   aud: 'The audience is the expected one (aud)',
 }
 
-const advice: Record<TokenCheckReason, { title: string; action: string }> = {
+/** `more` is for those who see the pages of the project. */
+const advice: Record<TokenCheckReason, { title: string; action: string; more?: string }> = {
   malformed_token: {
     title: 'This is not a complete JWT',
     action: 'Copy the whole token and nothing else. The failed step says what is wrong.',
@@ -159,8 +163,8 @@ const advice: Record<TokenCheckReason, { title: string; action: string }> = {
   },
   key_inactive: {
     title: 'The key is inactive or has expired',
-    action:
-      'Have the signer use an active key. The page of the key says who ended it and why, and activates it again unless it is compromised.',
+    action: 'Have the signer use an active key.',
+    more: 'The page of the key says who ended it and why, and activates it again unless it is compromised.',
   },
   algorithm_mismatch: {
     title: 'The token was signed with another algorithm than its key’s',
@@ -183,12 +187,13 @@ const advice: Record<TokenCheckReason, { title: string; action: string }> = {
   },
   issuer_mismatch: {
     title: 'The token has another issuer',
-    action:
-      'Have the signer set iss to exactly the expected issuer. If your verifiers expect another one, enter it above.',
+    action: 'Have the signer set iss to exactly the expected issuer.',
+    more: 'If your verifiers expect another one, enter it above.',
   },
   audience_mismatch: {
     title: 'The token is for another audience',
-    action: 'Get a token with the expected aud, or correct what you expect.',
+    action: 'Get a token with the expected aud.',
+    more: 'Or correct what you expect, above.',
   },
 }
 
