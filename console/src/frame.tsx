@@ -24,8 +24,8 @@ import {
   IconStack2,
   IconSun,
 } from '@tabler/icons-react'
-import { useQueryClient } from '@tanstack/react-query'
-import { type ReactNode, useEffect, useState } from 'react'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { type ReactNode, useEffect } from 'react'
 import { Link, useLocation } from 'wouter'
 import { PageBoundary } from './components/boundary.tsx'
 import { ToolButton } from './components/buttons.tsx'
@@ -34,7 +34,7 @@ import { LiveStatus } from './components/live-status.tsx'
 import { Logo } from './components/logo.tsx'
 import { ProjectName } from './components/project-name.tsx'
 import { ErrorNotice } from './components/states.tsx'
-import { localTime, UserText, withVisibleControls } from './components/text.tsx'
+import { counted, localTime, UserText, withVisibleControls } from './components/text.tsx'
 import { SearchButton } from './search/button.tsx'
 import { strongestRole, useRights, useSession } from './session/session.tsx'
 import { placeOf } from './warnings/places.ts'
@@ -135,12 +135,8 @@ function ColorSchemeButton() {
 
 function AccountMenu() {
   const { self, signOut } = useSession()
-  const [error, setError] = useState<unknown>()
+  const { mutate: leave, error, reset } = useMutation({ mutationFn: signOut })
   const kind = self.type === 'person' ? 'Person' : 'API key'
-  const leave = () => {
-    setError(undefined)
-    signOut().catch(setError)
-  }
   return (
     <>
       <Menu position="bottom-end" withinPortal>
@@ -170,13 +166,13 @@ function AccountMenu() {
             ))}
           </Menu.Label>
           <Menu.Divider />
-          <Menu.Item leftSection={<IconLogout size={16} />} onClick={leave}>
+          <Menu.Item leftSection={<IconLogout size={16} />} onClick={() => leave()}>
             Sign out
           </Menu.Item>
         </Menu.Dropdown>
       </Menu>
-      {error !== undefined && (
-        <Dialog title="You are still signed in" onClose={() => setError(undefined)}>
+      {error !== null && (
+        <Dialog title="You are still signed in" onClose={reset}>
           <ErrorNotice error={error} retry={leave} />
         </Dialog>
       )}
@@ -215,7 +211,7 @@ function WarningBell() {
     return () => removeEventListener('hashchange', refresh)
   }, [queries])
   const { length } = warnings
-  const name = length === 0 ? 'No warnings' : length === 1 ? '1 warning' : `${length} warnings`
+  const name = length === 0 ? 'No warnings' : counted(length, 'warning')
   const isCritical = warnings.some(({ severity }) => severity === 'critical')
   return (
     <Menu position="bottom-end" width={380}>

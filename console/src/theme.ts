@@ -44,7 +44,7 @@ export const theme = createTheme({
         // The placeholder is no item, and so not allowed in a menu (WAI-ARIA 1.2).
         withInitialFocusPlaceholder: false,
         returnFocus: true,
-        // What arrives meanwhile may push the row of an open menu out of view: hidden, it would lose the focus.
+        // A new row may push that of an open menu out of view: hidden, the menu would lose the focus.
         hideDetached: false,
       },
     }),

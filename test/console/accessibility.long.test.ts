@@ -336,6 +336,13 @@ test('with forced colors, states and selections are seen', async () => {
   for (const each of ['.chart-event', '.chart-now', '.chart-span']) {
     await expectSeen('.chart-track', hide(each))
   }
+  const colors = await page.evaluate<string[]>(`{
+    const rules = [...document.styleSheets].flatMap(({ cssRules }) => [...cssRules])
+    const names = rules.flatMap(({ style = [] }) => [...style]).filter((name) => name.startsWith('--span-'))
+    const look = getComputedStyle(document.documentElement)
+    ;[...new Set(names)].filter((name) => !/^Canvas(Text)?$/.test(look.getPropertyValue(name).trim()))
+  }`)
+  expect(colors).toEqual([])
   for (const state of spanStates) {
     await expectSeen(`[role=listitem]:has(.span-${state})`, hide(`.span-${state}`))
   }

@@ -147,7 +147,8 @@ test('a revocation that fails is reported, and its new key is not signed with un
 })
 
 test('a key that has ended can be called compromised later', async () => {
-  const ended = await register('found out')
+  const pair = ecKey()
+  const ended = await register('found out', pair)
   await client.keys.update(project.id, ended, { active: false, reason: 'superseded' })
   await go(`/projects/${project.id}/keys/${ended}`)
   const button = page.getByRole('button', { name: 'It was compromised' })
@@ -160,6 +161,11 @@ test('a key that has ended can be called compromised later', async () => {
   expect(await button.count()).toBe(0)
   const { details } = await client.keys.get(project.id, ended)
   expect(details.ended).toMatchObject({ reason: 'compromised' })
+  await go(`/projects/${project.id}/keys`)
+  await page.getByRole('button', { name: 'Register a key' }).click()
+  await page.getByRole('textbox', { name: 'Public key' }).fill(pair.publicKeyPem)
+  await page.getByText('It is compromised: make a new key pair.').waitFor()
+  await page.keyboard.press('Escape')
 })
 
 test('what is refused to a compromised key is not offered', async () => {

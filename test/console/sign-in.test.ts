@@ -187,6 +187,8 @@ test('a change of a rule says who loses access, and asks when it is oneself', as
   expect(await accessibilityViolations(page)).toEqual([])
   expect(await console_.client.accessRules.get(platformRule)).toMatchObject({ active: true })
   await consent.check()
+  await dialog.getByRole('button', { name: 'Show curl command' }).click()
+  await dialog.getByText('?confirm=self').waitFor()
   await dialog.getByRole('button', { name: 'Deactivate' }).click()
   await page.getByRole('heading', { name: 'Your session has ended' }).waitFor()
   await console_.client.accessRules.update(platformRule, { active: true })

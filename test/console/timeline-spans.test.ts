@@ -30,7 +30,6 @@ type Key = BarInput['keys'][number]
 const key = (id: string, days: number, more: Partial<Key> = {}): Key => ({
   id,
   label: id,
-  algorithm: 'ES256',
   active: true,
   createTime: iso(days),
   updateTime: iso(days),

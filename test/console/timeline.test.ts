@@ -92,6 +92,17 @@ test('a bar expands to its spans with the keyboard, and keys zoom and move the p
   await page.locator('input[value="5 years"]:checked').waitFor({ state: 'attached' })
 })
 
+test('events that cannot be read are reported, and read when asked for again', async () => {
+  const fail: Parameters<typeof page.route>[1] = (each) => each.fulfill({ status: 500, body: '' })
+  await page.route('**/events?*key.created*', fail)
+  await page.reload()
+  const retry = page.getByRole('button', { name: 'Try again' })
+  await retry.waitFor()
+  await page.unroute('**/events?*key.created*')
+  await retry.click()
+  await page.locator('li[data-kid]').first().waitFor()
+})
+
 test('hundreds of keys are drawn in parts, and any is found', async () => {
   const keys = Array.from({ length: 140 }, (_, index) => ({
     name: `service ${index}`,

@@ -1,6 +1,7 @@
 import { Button } from '@mantine/core'
 import { Component, type ReactNode, Suspense, use, useEffect, useState } from 'react'
 import { useLocation } from 'wouter'
+import { messageOf } from './outage.ts'
 import { LoadingPage, Notice } from './states.tsx'
 
 /** How long after a page its dialogs are loaded, so that they open at once, even during an outage. */
@@ -30,13 +31,7 @@ export function lazyPart<
 const Loaded = (props: { part: Promise<(props: never) => ReactNode>; props: object }) =>
   use(props.part)(props.props as never)
 
-export const lazyPage = <
-  Name extends string,
-  Module extends Record<Name, (props: never) => ReactNode>,
->(
-  load: () => Promise<Module>,
-  name: Name,
-) => lazyPart(load, name, <LoadingPage />)
+export const lazyPage: typeof lazyPart = (load, name) => lazyPart(load, name, <LoadingPage />)
 
 /** Loads code that the page needs later. `load` must not change between renders. */
 export function usePreload(load: () => Promise<unknown>): void {
@@ -84,7 +79,7 @@ function Failure({ error }: { error: unknown }) {
     >
       {outdated
         ? 'The server was upgraded since this tab was opened.'
-        : `${error instanceof Error ? error.message : 'Unexpected error'}. If the server can be reached, reload the page.`}{' '}
+        : `${messageOf(error)}. If the server can be reached, reload the page.`}{' '}
       What you typed is kept, except secrets.
       <br />
       <Button size="xs" mt="sm" onClick={() => location.reload()}>

@@ -13,30 +13,28 @@ const looks = {
   unreached: { name: 'not reached', Icon: IconMinus, color: 'gray', variant: 'light' },
 } as const
 
+type Result = { step: string; outcome: TokenCheckOutcome; detail: string }
+
 export function CheckSteps(props: {
   names: (readonly [step: string, label: string])[]
-  results: { step: string; outcome: TokenCheckOutcome; detail: string }[]
+  results: Result[]
 }) {
   return (
     <Stack component="ol" gap="sm" p={0} m={0} style={{ listStyle: 'none' }}>
-      {props.names.map(([name, label]) => {
-        const result = props.results.find(({ step }) => step === name)
-        return (
-          <CheckStep key={name} label={label} outcome={result?.outcome} detail={result?.detail} />
-        )
-      })}
+      {props.names.map(([step, label]) => (
+        <CheckStep
+          key={step}
+          label={label}
+          result={props.results.find((each) => each.step === step)}
+        />
+      ))}
     </Stack>
   )
 }
 
-function CheckStep(props: {
-  label: string
-  outcome: TokenCheckOutcome | undefined
-  detail: string | undefined
-}) {
-  const { label, outcome, detail } = props
-  const { name, Icon, color, variant } = looks[outcome ?? 'unreached']
-  const isCompared = outcome !== undefined && outcome !== 'skipped'
+function CheckStep({ label, result }: { label: string; result: Result | undefined }) {
+  const { name, Icon, color, variant } = looks[result?.outcome ?? 'unreached']
+  const isCompared = result !== undefined && result.outcome !== 'skipped'
   return (
     <Group component="li" wrap="nowrap" align="flex-start" gap="sm" data-step={name}>
       <ThemeIcon size={22} radius="xl" variant={variant} color={color} role="img" aria-label={name}>
@@ -46,9 +44,9 @@ function CheckStep(props: {
         <Text fw={isCompared ? 600 : 400} {...(isCompared ? {} : { c: 'dimmed' })}>
           {label}
         </Text>
-        {detail !== undefined && (
+        {result && (
           <Text c="dimmed">
-            <UserText>{detail}</UserText>
+            <UserText>{result.detail}</UserText>
           </Text>
         )}
       </div>

@@ -84,7 +84,7 @@ export const TwoLines = ({ children, below }: { children: ReactNode; below: Reac
 )
 
 /** An action in a menu; without `onClick`, a remark in its place. */
-export type MenuAction = {
+type MenuAction = {
   label: string
   Icon?: TablerIcon
   isDangerous?: boolean

@@ -24,7 +24,7 @@ export function KeyIdentity({ jwtKey }: { jwtKey: JwtKey }) {
   )
 }
 
-/** Who changed the key last, and how; its time alone if the event is not among the newest. */
+/** Who changed the key last, and how; its time alone until the event is read. */
 function LastEvent({ jwtKey: { id, projectId, updateTime } }: { jwtKey: JwtKey }) {
   const { data: event } = useKeyEvent(projectId, id, 'last')
   const { verb, rest } = event ? sentenceOf(event, undefined) : { verb: 'Changed', rest: '' }

@@ -10,7 +10,7 @@ const heartbeat = ['heartbeat']
 const heartbeatMs = 5_000
 const retryMs = 2_000
 
-/** Shows data that it could not refresh. */
+/** Whether the query has data that it could not refresh. */
 const isOutdated = ({ state }: Query) =>
   state.status === 'error' && state.data !== undefined && isOutage(state.error)
 

@@ -22,7 +22,7 @@ import type { UseQueryResult } from '@tanstack/react-query'
 import { type ReactNode, useEffect } from 'react'
 import { signInReason } from '../session/client.ts'
 import { focusAgain } from './dialog.tsx'
-import { isOutage } from './outage.ts'
+import { isOutage, messageOf } from './outage.ts'
 
 export const EmptyState = (props: { title: string; children?: ReactNode; action?: ReactNode }) => (
   <Center py={56} px="md">
@@ -63,13 +63,25 @@ export const LoadingRows = ({ rows = 4 }: { rows?: number }) => (
   </Stack>
 )
 
+type Result<Data> = Pick<UseQueryResult<Data>, 'data' | 'error' | 'isPending'> & {
+  refetch(): unknown
+}
+
+/** Two queries as one, for what needs the data of both. */
+export const both = <One, Other>(one: Result<One>, other: Result<Other>): Result<[One, Other]> => ({
+  data: one.data === undefined || other.data === undefined ? undefined : [one.data, other.data],
+  error: one.error ?? other.error,
+  isPending: one.isPending || other.isPending,
+  refetch: () => Promise.all([one.refetch(), other.refetch()]),
+})
+
 /**
  * Renders the data of a query, or a placeholder of `rows` rows, or its error. Data that cannot be
  * refreshed stays, with everything that is open in it: the frame says that it is not live, or the page that
  * the session has ended.
  */
 export function QueryResult<Data>(props: {
-  query: UseQueryResult<Data>
+  query: Result<Data>
   rows?: number
   children(data: Data): ReactNode
 }) {
@@ -126,12 +138,13 @@ export function usePageTitle(title: string): void {
 }
 
 export function ErrorNotice({ error, retry }: { error: unknown; retry?: () => void }) {
-  const unreachable =
-    error instanceof PubringError && ['unreachable', 'timeout'].includes(error.code)
+  const known = error instanceof PubringError ? error : undefined
+  const unreachable = ['unreachable', 'timeout'].includes(known?.code ?? '')
+  const title = known ? (known.problem?.title ?? 'The request failed') : 'Unexpected error'
   return (
     <Notice
       tone={unreachable ? 'warning' : 'bad'}
-      title={unreachable ? 'The service cannot be reached' : titleOf(error)}
+      title={unreachable ? 'The service cannot be reached' : title}
       role="alert"
     >
       <Details error={error} />
@@ -144,16 +157,8 @@ export function ErrorNotice({ error, retry }: { error: unknown; retry?: () => vo
   )
 }
 
-function titleOf(error: unknown): string {
-  return error instanceof PubringError
-    ? (error.problem?.title ?? 'The request failed')
-    : 'Unexpected error'
-}
-
 function Details({ error }: { error: unknown }) {
-  if (!(error instanceof PubringError)) {
-    return <Text>{error instanceof Error ? error.message : 'Reload the page.'}</Text>
-  }
+  if (!(error instanceof PubringError)) return <Text>{messageOf(error)}</Text>
   const faults = error.problem?.errors ?? []
   return (
     <>
@@ -164,7 +169,7 @@ function Details({ error }: { error: unknown }) {
           ))}
         </List>
       ) : (
-        <Text>{error.problem?.detail ?? error.message}</Text>
+        <Text>{messageOf(error)}</Text>
       )}
       <Group gap="md" mt={6}>
         <Text size="xs" className="mono">

@@ -19,6 +19,10 @@ export const UserText = ({ children, mono }: { children: string; mono?: boolean 
   <bdi className={mono ? 'mono' : undefined}>{withVisibleControls(children)}</bdi>
 )
 
+/** Such as “1 key” and “2,000 keys”. */
+export const counted = (count: number, noun: string): string =>
+  `${count.toLocaleString()} ${noun}${count === 1 ? '' : 's'}`
+
 /** A name in quotation marks, for plain text such as the title of a dialog. */
 export const quoted = (name: string): string => `“${withVisibleControls(name)}”`
 

@@ -5,7 +5,7 @@ import { useCallback, useMemo } from 'react'
 import { Calendar } from '../components/calendar.tsx'
 import { capitalized } from '../components/capitalized.ts'
 import { CurlHint } from '../components/curl.tsx'
-import { ErrorNotice, LoadingRows, PageHeader } from '../components/states.tsx'
+import { PageHeader, QueryResult } from '../components/states.tsx'
 import { localTime, week, withVisibleControls } from '../components/text.tsx'
 import { useProjectNames } from '../forms/project-field.tsx'
 import { fieldOf, SuggestField } from '../forms/text-fields.tsx'
@@ -59,31 +59,34 @@ export function History({ project }: { project?: Project }) {
         />
       )}
       <Filters ofAll={ofAll} events={events} keys={keys} filter={filter} onChange={changeFilter} />
-      {query.isPending && <LoadingRows rows={6} />}
-      {query.isLoadingError && (
-        <ErrorNotice error={query.error} retry={() => void query.refetch()} />
-      )}
-      {query.data && (
-        <>
-          <CountText entries={entries} filter={filter} hasOlder={query.hasNextPage} ofAll={ofAll} />
-          <Card withBorder padding="md">
-            <EventCalendar entries={entries} hasOlder={query.hasNextPage} />
-            <Days
-              query={query}
+      <QueryResult query={query} rows={6}>
+        {() => (
+          <>
+            <CountText
               entries={entries}
-              isFiltered={givenFilters(filter).length > 0}
+              filter={filter}
+              hasOlder={query.hasNextPage}
               ofAll={ofAll}
-              isLogged={({ projectId = project?.id, revision }) =>
-                projectId === ledger?.id && logged.data
-                  ? revision <= logged.data.revision
-                  : undefined
-              }
-              nameOf={nameOf}
-              onFilter={changeFilter}
             />
-          </Card>
-        </>
-      )}
+            <Card withBorder padding="md">
+              <EventCalendar entries={entries} hasOlder={query.hasNextPage} />
+              <Days
+                query={query}
+                entries={entries}
+                ofAll={ofAll}
+                nameOf={nameOf}
+                isFiltered={givenFilters(filter).length > 0}
+                isLogged={({ projectId = project?.id, revision }) =>
+                  projectId === ledger?.id && logged.data
+                    ? revision <= logged.data.revision
+                    : undefined
+                }
+                onFilter={changeFilter}
+              />
+            </Card>
+          </>
+        )}
+      </QueryResult>
       <CurlHint path={path} />
     </Stack>
   )

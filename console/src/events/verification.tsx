@@ -11,6 +11,7 @@ import {
   verifyChain,
   verifyLedgerProof,
 } from '@pubring/client/log'
+import { messageOf } from '../components/outage.ts'
 import { Notice } from '../components/states.tsx'
 import { localTime } from '../components/text.tsx'
 
@@ -43,7 +44,7 @@ export function VerificationResult(props: { verification: Verification; ledger: 
   return (
     <Notice tone="bad" title={title} role="alert">
       <Text>
-        {error instanceof Error ? error.message : String(error)}
+        {messageOf(error)}
         {isUnsupported(error) && ' This browser does not support Ed25519: use a newer one.'}
       </Text>
     </Notice>

@@ -46,7 +46,8 @@ export function ActionForm(props: ActionFormProps) {
   const { error, variables } = mutation
   const isRefused = error instanceof PubringError && error.code === 'own_access'
   const isOwn = isRefused && variables?.wanted === wanted
-  const confirmation: Confirmation = isOwn && givenUp ? { confirm: 'self' } : {}
+  const consents = isOwn && givenUp
+  const confirmation: Confirmation = consents ? { confirm: 'self' } : {}
   const missing = [...(props.missing ?? []), isOwn && !givenUp && 'your consent'].filter(
     (each) => each !== false,
   )
@@ -76,7 +77,9 @@ export function ActionForm(props: ActionFormProps) {
         ) : (
           mutation.isError && <ErrorNotice error={mutation.error} />
         )}
-        {request !== undefined && <CurlHint {...request} />}
+        {request !== undefined && (
+          <CurlHint {...request} path={`${request.path}${consents ? '?confirm=self' : ''}`} />
+        )}
         <Group justify="flex-end" className="form-actions">
           <Text id={hint} c="dimmed" role="status" flex={1} miw={missing.length && 110}>
             {missing.length > 0 && `Still needed: ${list.format(missing)}.`}

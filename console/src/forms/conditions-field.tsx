@@ -4,7 +4,7 @@ import { IconPlus, IconX } from '@tabler/icons-react'
 import { IconButton, ToolButton } from '../components/buttons.tsx'
 import { fieldOf, TextField } from './text-fields.tsx'
 
-export type Conditions = AccessRule['conditions']
+type Conditions = AccessRule['conditions']
 
 const types = ['text', 'number', 'true or false'] as const
 type Condition = { claim: string; value: string; type: (typeof types)[number] }

@@ -58,7 +58,7 @@ export function ApiKeyField({ value, onValue, error, ...props }: FieldProps<Pass
 }
 
 /** Keeps a secret in the field, with advice on what to do with it, and blocks the form. */
-export function useGuard<Input extends HTMLInputElement | HTMLTextAreaElement>(
+function useGuard<Input extends HTMLInputElement | HTMLTextAreaElement>(
   { value, onValue, error }: Guarded & { error?: ReactNode },
   isForbidden: (text: string) => boolean,
 ) {

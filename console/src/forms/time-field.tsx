@@ -1,4 +1,5 @@
 import { Button, Group, TextInput } from '@mantine/core'
+import { counted } from '../components/text.tsx'
 import type { Guarded } from './text-fields.tsx'
 
 /** A field for a local date and time, such as 2026-11-28T14:03; '' for none. */
@@ -47,7 +48,7 @@ export function ExpiryField(
   const { presetDays = [30, 90, 365], ...field } = props
   const { onValue, disabled = false } = field
   const presets = presetDays.map((days) => ({
-    label: days === 1 ? '1 day' : `${days} days`,
+    label: counted(days, 'day'),
     choose: () => onValue(toExpiryInput(new Date(Date.now() + days * 86_400_000).toISOString())),
   }))
   return (

@@ -85,7 +85,7 @@ const isHistoryChange = (error: unknown): boolean =>
 /** Another attempt would have the same result; the queries of the page report the error. */
 const isRejected = (error: unknown): boolean => !isOutage(error) && !isHistoryChange(error)
 
-/** What depends on a time is read again this long after a time has passed, in milliseconds. */
+/** Milliseconds after a time has passed in which the service has taken notice of it. */
 const afterTimeMs = 300
 
 /** An answer may be this old when the page shows it, in milliseconds. */

@@ -82,11 +82,8 @@ export function useLiveProject(project: Project | undefined): void {
           .filter(({ type }) => type === 'key')
           .map((subject) => subject.id),
       )
-      await queries.invalidateQueries({ queryKey: ['rotations', id] })
-      await queries.invalidateQueries({ queryKey: ['links', id] })
-      await queries.invalidateQueries({ queryKey: ['events', id] })
-      await queries.invalidateQueries({ queryKey: ['warnings'] })
-      await queries.invalidateQueries({ queryKey: ['project'] })
+      const changed = [['rotations', id], ['links', id], ['events', id], ['warnings'], ['project']]
+      for (const queryKey of changed) await queries.invalidateQueries({ queryKey })
     },
     [queries, refresh, id],
   )

@@ -14,7 +14,7 @@ const oids = {
   'ML-DSA-87': '608648016503040313',
 }
 
-export type EcCurve = 'P-256' | 'P-384' | 'P-521'
+type EcCurve = 'P-256' | 'P-384' | 'P-521'
 export const coordinateLengths: Record<EcCurve, number> = { 'P-256': 32, 'P-384': 48, 'P-521': 66 }
 
 /** The names of the curves in OpenSSH keys (RFC 5656 section 10.1). */

@@ -7,7 +7,7 @@ import { useLocation } from 'wouter'
 import { Dialog } from '../components/dialog.tsx'
 import { StateBadge } from '../components/state-badge.tsx'
 import { ErrorNotice } from '../components/states.tsx'
-import { TextLink, UserText } from '../components/text.tsx'
+import { counted, TextLink, UserText } from '../components/text.tsx'
 import { TextField } from '../forms/text-fields.tsx'
 import { useApi, useRights } from '../session/session.tsx'
 import { searchTextOf } from './text.ts'
@@ -132,10 +132,11 @@ function Status(props: Found & { query: string; entered: string; found: number; 
   const { query, entered, found, pending, error, hasMore, onClose } = props
   const { mayAudit } = useRights()
   const isIdle = query.length < minLength
+  const isDone = !isIdle && !pending
   return (
     <Stack gap={6} mt="sm">
       <Text c="dimmed" role="status">
-        {!isIdle && !pending && error === undefined && found === 0 && (
+        {isDone && error === undefined && found === 0 && (
           <>
             Nothing found for “<UserText>{query}</UserText>”. Of a kid or id, the first 8 or the
             last 4 characters suffice, of a hash the first 8. A deleted key is only in{' '}
@@ -149,18 +150,11 @@ function Status(props: Found & { query: string; entered: string; found: number; 
             .
           </>
         )}
-        {!isIdle && !pending && found > 0 && (
-          <>
-            {found === 1 ? '1 result' : `${found} results`}
-            {hasMore && ', the first of more: enter more of the text'}
-          </>
-        )}
-        {isIdle && entered.trim() === '' && (
-          <>
-            By kid, thumbprint, SHA-256 of the SPKI, label or project. Or paste a log line or a
-            token: only its kid is sent.
-          </>
-        )}
+        {isDone && found > 0 && counted(found, 'result')}
+        {isDone && found > 0 && hasMore && ', the first of more: enter more of the text'}
+        {isIdle &&
+          entered.trim() === '' &&
+          'By kid, thumbprint, SHA-256 of the SPKI, label or project. Or paste a log line or a token: only its kid is sent.'}
       </Text>
       <Text size="xs" c="dimmed" visibleFrom="xs" aria-hidden>
         <Kbd size="xs">↑</Kbd> <Kbd size="xs">↓</Kbd> to move, <Kbd size="xs">Enter</Kbd> to open,{' '}
@@ -195,8 +189,6 @@ const kinds = {
   project: { title: 'Projects', Icon: IconStack2 },
 }
 
-const kindNames = ['key', 'project'] as const
-
 const members: Record<SearchResult['matched'], string> = {
   kid: 'kid',
   publishedKid: 'published kid',
@@ -209,8 +201,8 @@ const members: Record<SearchResult['matched'], string> = {
 }
 
 function groupsOf(results: SearchResult[]) {
-  return kindNames
-    .map((type) => ({ ...kinds[type], results: results.filter((result) => result.type === type) }))
+  return Object.entries(kinds)
+    .map(([type, kind]) => ({ ...kind, results: results.filter((each) => each.type === type) }))
     .filter((group) => group.results.length > 0)
 }
 

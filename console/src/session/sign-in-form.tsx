@@ -38,7 +38,7 @@ export function SignInForm(props: {
         <>
           {providerButton(oidc)}
           <div>
-            <Disclosure button={() => useApiKey}>
+            <Disclosure button={() => apiKeyButton}>
               <ApiKeyForm signIn={signIn} />
             </Disclosure>
           </div>
@@ -48,7 +48,7 @@ export function SignInForm(props: {
   )
 }
 
-const useApiKey = (
+const apiKeyButton = (
   <Text c="dimmed" mb="xs">
     <Anchor component="span" inherit underline="always">
       Use an API key

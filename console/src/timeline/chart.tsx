@@ -149,7 +149,7 @@ const SpanCells = ({ bar, span, now }: { bar: KeyBar; span: Span; now: number })
       {span.from > now && ' (planned)'}
     </Table.Td>
     <Table.Td>{exactTime(span.from)}</Table.Td>
-    <Table.Td>{endOf(span)}</Table.Td>
+    <Table.Td>{untilText(span)}</Table.Td>
     <Table.Td>
       {eventsOf(bar, span).map((event) => (
         <div key={event.revision}>
@@ -180,12 +180,12 @@ export const meaningOf = (state: SpanState): string =>
 export const visibleSpans = ({ spans }: KeyBar, { from, to }: TimeWindow): Span[] =>
   spans.filter((span) => span.to > from && span.from < to)
 
-const endOf = ({ to }: Span): string =>
+const untilText = ({ to }: Span): string =>
   to === Number.POSITIVE_INFINITY ? 'no end known' : exactTime(to)
 
 function describeBar(bar: KeyBar, window: TimeWindow): string {
   const spans = visibleSpans(bar, window).map(
-    (span) => `${labelOf(span.state)} from ${exactTime(span.from)}, ${endOf(span)}`,
+    (span) => `${labelOf(span.state)} from ${exactTime(span.from)}, ${untilText(span)}`,
   )
   return spans.length === 0 ? 'Nothing in the visible time' : spans.join('; ')
 }

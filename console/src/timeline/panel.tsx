@@ -1,5 +1,5 @@
 import { Button, Card, Group, SegmentedControl, Stack, Text, Tooltip } from '@mantine/core'
-import type { Event, JwtKey, Project } from '@pubring/client'
+import type { Event, JwtKey, Project, Rotation } from '@pubring/client'
 import {
   IconArrowsHorizontal,
   IconChevronLeft,
@@ -10,8 +10,9 @@ import {
 } from '@tabler/icons-react'
 import { type KeyboardEvent, useMemo, useState } from 'react'
 import { ToolButton } from '../components/buttons.tsx'
-import { EmptyState, LoadingRows, QueryResult } from '../components/states.tsx'
-import { exactTime, useNow } from '../components/text.tsx'
+import { sortedBy } from '../components/sorting.ts'
+import { both, EmptyState, LoadingRows, QueryResult } from '../components/states.tsx'
+import { counted, exactTime, useNow } from '../components/text.tsx'
 import { fieldOf, TextField } from '../forms/text-fields.tsx'
 import { usePageQuery, useTyped } from '../fragment.ts'
 import { useKey, useKeys } from '../keys/queries.ts'
@@ -26,31 +27,47 @@ const pageSize = 100
 
 const members = ['q', 'view', 'from', 'to'] as const
 
-export function TimelinePanel({ project }: { project: Project }) {
-  const query = useKeys(project.id)
+export function TimelinePanel({ project: { id } }: { project: Project }) {
+  const query = both(useKeys(id), both(useNewestEvents(id), useRotations(id)))
   return (
-    <QueryResult query={query}>
-      {(keys) => <LoadedTimeline project={project} keys={keys} />}
+    <QueryResult query={query} rows={6}>
+      {([keys, [history, rotations]]) => (
+        <Bars projectId={id} keys={keys} rotations={rotations} {...history} />
+      )}
     </QueryResult>
   )
 }
 
-function LoadedTimeline({ project, keys }: { project: Project; keys: JwtKey[] }) {
-  const loaded = useBars(project, keys)
-  if (loaded === undefined) return <LoadingRows rows={6} />
-  if (loaded.bars.length === 0) {
-    return (
-      <Card withBorder>
-        <EmptyState title="No keys yet">
-          The timeline shows when each key was published and switched off.
-        </EmptyState>
-      </Card>
-    )
-  }
-  return <Timeline projectId={project.id} {...loaded} />
+type BarsProps = History & { projectId: string; keys: JwtKey[]; rotations: Rotation[] }
+
+function Bars({ projectId, keys, rotations, events, completeSince }: BarsProps) {
+  const { data: details, isFetching } = useKey(projectId, keys.at(-1)?.id)
+  const now = useNow(15_000)
+  const bars = useMemo(() => {
+    const spreadMs = details === undefined ? 0 : spreadOf(details, events, now)
+    const partial = completeSince === undefined ? {} : { completeSince }
+    return keyBars({ keys, events, ...partial, rotations, now, spreadMs })
+  }, [keys, rotations, events, completeSince, details, now])
+  if (details === undefined && isFetching) return <LoadingRows rows={6} />
+  if (bars.length > 0)
+    return <Timeline bars={bars} now={now} projectId={projectId} completeSince={completeSince} />
+  return (
+    <Card withBorder>
+      <EmptyState title="No keys yet">
+        The timeline shows when each key was published and switched off.
+      </EmptyState>
+    </Card>
+  )
 }
 
-function Timeline({ projectId, bars, completeSince, now }: Bars & { projectId: string }) {
+type TimelineProps = {
+  projectId: string
+  bars: KeyBar[]
+  completeSince: number | undefined
+  now: number
+}
+
+function Timeline({ projectId, bars, completeSince, now }: TimelineProps) {
   const [query, change] = usePageQuery(members)
   const [limit, setLimit] = useState(pageSize)
   const window = windowOf(query) ?? windowOfAll(bars, now)
@@ -105,21 +122,14 @@ function windowOf(query: Record<'from' | 'to', string>): TimeWindow | undefined 
 
 /** The bars with a span in the window; the keys that verifiers accept now come first. */
 function byImportance(bars: KeyBar[], window: TimeWindow, now: number): KeyBar[] {
-  const isLive = (bar: KeyBar) => {
-    const span = spanAt(bar, now)
-    return span !== undefined && isPublished(span.state)
-  }
-  const { live = [], other = [] } = Object.groupBy(
-    bars.filter((bar) => visibleSpans(bar, window).length > 0),
-    (bar) => (isLive(bar) ? 'live' : 'other'),
-  )
-  return [...live, ...other]
+  const visible = bars.filter((bar) => visibleSpans(bar, window).length > 0)
+  return sortedBy(visible, (bar) => [isPublished(spanAt(bar, now)?.state ?? 'off') ? 0 : 1])
 }
 
 function countText(shown: number, found: number, all: number): string {
-  const keys = (count: number) => `${count} ${count === 1 ? 'key' : 'keys'}`
-  if (shown < found) return `The first ${shown} of ${keys(found)}: search for others, or show more.`
-  return found === all ? `${keys(all)}.` : `${found} of ${keys(all)}.`
+  if (shown < found)
+    return `The first ${shown} of ${counted(found, 'key')}: search for others, or show more.`
+  return found === all ? `${counted(all, 'key')}.` : `${found} of ${counted(all, 'key')}.`
 }
 
 type ControlProps = {
@@ -198,40 +208,23 @@ const maxEvents = 1_000
 
 const types = 'key.created,key.updated,key.deleted,key.recorded,key.weakness_found'
 
-/** The bars of a project's keys, and since when their events were read if not from the beginning. */
-type Bars = { bars: KeyBar[]; completeSince: number | undefined; now: number }
-
-function useBars(project: Project, keys: JwtKey[]): Bars | undefined {
-  const { data: history } = useNewestEvents(project)
-  const { data: rotations } = useRotations(project.id)
-  const newest = keys.at(-1)
-  const { data: details } = useKey(project.id, newest?.id)
-  const now = useNow(15_000)
-  return useMemo(() => {
-    if (history === undefined || rotations === undefined) return undefined
-    if (newest !== undefined && details === undefined) return undefined
-    const { events, completeSince } = history
-    const spreadMs = details === undefined ? 0 : spreadOf(details, events, now)
-    const partial = completeSince === undefined ? {} : { completeSince }
-    const bars = keyBars({ keys, events, ...partial, rotations, now, spreadMs })
-    return { bars, completeSince, now }
-  }, [history, rotations, newest, details, keys, now])
+type History = {
+  events: Event[]
+  /** Since when the events were read, in epoch milliseconds, if not from the beginning. */
+  completeSince?: number
 }
 
-/** The newest events, oldest first, and the time of the first of them unless they are all. */
-function useNewestEvents(project: Project) {
-  return useApi(
-    ['events', project.id, 'timeline'],
-    async (client, signal): Promise<{ events: Event[]; completeSince?: number }> => {
-      const events: Event[] = []
-      const query = { project: project.id, type: types, order: 'desc', signal } as const
-      for await (const event of client.events.all(query)) {
-        if (events.length === maxEvents) {
-          return { events: events.reverse(), completeSince: Date.parse(event.time) + 1 }
-        }
-        events.push(event)
+/** The newest events, oldest first. */
+function useNewestEvents(project: string) {
+  return useApi(['events', project, 'timeline'], async (client, signal): Promise<History> => {
+    const events: Event[] = []
+    const query = { project, type: types, order: 'desc', signal } as const
+    for await (const event of client.events.all(query)) {
+      if (events.length === maxEvents) {
+        return { events: events.reverse(), completeSince: Date.parse(event.time) + 1 }
       }
-      return { events: events.reverse() }
-    },
-  )
+      events.push(event)
+    }
+    return { events: events.reverse() }
+  })
 }

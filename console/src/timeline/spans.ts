@@ -12,7 +12,6 @@ export type Span = { state: SpanState; from: number; to: number }
 export type KeyBar = {
   kid: string
   label: string
-  algorithm: string
   isDeleted: boolean
   spans: Span[]
   events: Event[]
@@ -91,7 +90,6 @@ function keyBar(kid: string, life: Life, spreadMs: number): KeyBar {
   return {
     kid,
     label: lastValue(events, 'label') ?? key?.label ?? '',
-    algorithm: key?.algorithm ?? lastValue(events, 'algorithm') ?? '',
     isDeleted: deletion !== undefined,
     spans: [...(registered < knownSince ? [unknown] : []), ...markSpreading(known, spreadMs)],
     events,
@@ -177,7 +175,7 @@ function markCompromised({ spans, events }: KeyBar): Span[] {
 
 type ListedKey = Pick<
   JwtKey,
-  'id' | 'label' | 'algorithm' | 'active' | 'createTime' | 'updateTime' | 'expireTime'
+  'id' | 'label' | 'active' | 'createTime' | 'updateTime' | 'expireTime'
 >
 
 type Life = {

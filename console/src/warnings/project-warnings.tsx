@@ -14,7 +14,7 @@ export function useWarnings() {
   })
 }
 
-/** What it means and what to do, with its ISO 8601 times as local times. */
+/** The meaning of a warning and what to do, with its ISO 8601 times as local times. */
 export const textOf = ({ detail }: Warning): string =>
   withVisibleControls(detail.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, localTime))
 

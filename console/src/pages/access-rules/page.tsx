@@ -187,17 +187,8 @@ function requestOf(text: string): AccessRuleCheckRequest {
 }
 
 function Report({ report, rule }: { report: AccessRuleCheck; rule: AccessRule }) {
-  const { accepted, claims } = report
-  const isRefused = report.steps.some(({ outcome }) => outcome === 'failed')
-  const { tone, title, text } = accepted
-    ? { tone: 'good' as const, title: titles[rule.for].accepted, text: resultOf(rule, report) }
-    : isRefused
-      ? {
-          tone: 'bad' as const,
-          title: titles[rule.for].refused,
-          text: 'The step that failed says why.',
-        }
-      : unverified
+  const { claims } = report
+  const { tone, title, text } = verdictOf(rule, report)
   const names = Object.entries(steps).filter(([name]) => isStepOf(rule, report, name))
   return (
     <Stack gap="sm">
@@ -210,20 +201,18 @@ function Report({ report, rule }: { report: AccessRuleCheck; rule: AccessRule })
   )
 }
 
-const unverified = {
-  tone: 'warning' as const,
-  title: 'All but the signature was checked',
-  text: 'The token is exchanged only once the keys of the issuer can be read.',
-}
-const titles = {
-  people: {
-    accepted: 'The rule gives its role to this person',
-    refused: 'The rule does not apply to this person',
-  },
-  workloads: {
-    accepted: 'The rule would exchange this token',
-    refused: 'The rule refuses this token',
-  },
+function verdictOf(rule: AccessRule, report: AccessRuleCheck) {
+  const isForPeople = rule.for === 'people'
+  if (report.accepted) {
+    const title = `The rule ${isForPeople ? 'gives its role to this person' : 'would exchange this token'}`
+    return { tone: 'good', title, text: resultOf(rule, report) } as const
+  }
+  if (report.steps.some(({ outcome }) => outcome === 'failed')) {
+    const title = `The rule ${isForPeople ? 'does not apply to this person' : 'refuses this token'}`
+    return { tone: 'bad', title, text: 'The step that failed says why.' } as const
+  }
+  const text = 'The token is exchanged only once the keys of the issuer can be read.'
+  return { tone: 'warning', title: 'All but the signature was checked', text } as const
 }
 
 function resultOf({ for: holders, role }: AccessRule, { expireTime }: AccessRuleCheck): string {

@@ -27,7 +27,7 @@ import { CurlHint } from '../../components/curl.tsx'
 import { download } from '../../components/download.ts'
 import { Figure, Section } from '../../components/facts.tsx'
 import { KeyStateBadge } from '../../components/state-badge.tsx'
-import { PageHeader, QueryResult } from '../../components/states.tsx'
+import { both, PageHeader, QueryResult } from '../../components/states.tsx'
 import {
   endOf,
   exactTime,
@@ -70,12 +70,8 @@ function KeyOfProject({ project, kid }: { project: Project; kid: string }) {
   }
   // Without the states, a compromised key would be called something else.
   return (
-    <QueryResult query={states} rows={8}>
-      {() => (
-        <QueryResult query={key} rows={8}>
-          {(loaded) => <LoadedKey project={project} jwtKey={loaded} />}
-        </QueryResult>
-      )}
+    <QueryResult query={both(key, states)} rows={8}>
+      {([loaded]) => <LoadedKey project={project} jwtKey={loaded} />}
     </QueryResult>
   )
 }

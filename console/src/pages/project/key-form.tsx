@@ -11,7 +11,7 @@ import { LabelField } from '../../forms/label-field.tsx'
 import { fieldOf, TextArea, TextField } from '../../forms/text-fields.tsx'
 import { ExpiryField, fromExpiryInput } from '../../forms/time-field.tsx'
 import { readKeyFile } from '../../keys/file.ts'
-import { mayBeActivated, useKeyRow, useKeys } from '../../keys/queries.ts'
+import { type KeyRow, mayBeActivated, useKeyRow, useKeys } from '../../keys/queries.ts'
 import { useConnection } from '../../session/session.tsx'
 import { useVerdict, VerdictNotice } from './verdict-notice.tsx'
 
@@ -175,18 +175,24 @@ function missingKey(
 
 function Duplicate({ jwtKey }: { jwtKey: JwtKey }) {
   const { id, label, active } = jwtKey
-  const advice = mayBeActivated(useKeyRow(jwtKey))
-    ? 'Activate it instead of registering it again.'
-    : 'It has expired: change its expiry instead of registering it again.'
+  const row = useKeyRow(jwtKey)
   return (
     <Notice tone="warning" title="This key is already registered">
       <Text>
         In this project it is “<UserText>{label}</UserText>”, {active ? 'active' : 'not active'},
-        with the kid <span className="mono">{id}</span>.{' '}
-        {active ? 'You can use it as it is.' : advice}
+        with the kid <span className="mono">{id}</span>. {duplicateAdvice(row)}
       </Text>
     </Notice>
   )
+}
+
+function duplicateAdvice(row: KeyRow): string {
+  const { active, state, endsBecause } = row
+  if ([state, endsBecause].includes('compromised')) return 'It is compromised: make a new key pair.'
+  if (active) return 'You can use it as it is.'
+  return mayBeActivated(row)
+    ? 'Activate it instead of registering it again.'
+    : 'It has expired: change its expiry instead of registering it again.'
 }
 
 /** In bytes; larger than any key that the service accepts. */

@@ -2,7 +2,7 @@ import { Badge, Text } from '@mantine/core'
 import type { ProjectHealth } from '@pubring/client'
 import type { ReactNode } from 'react'
 import { RowLink } from '../../components/data-table.tsx'
-import { OptionalTime, TextLink } from '../../components/text.tsx'
+import { counted, OptionalTime, TextLink } from '../../components/text.tsx'
 import {
   type SortableColumn,
   type Sorting,
@@ -60,7 +60,7 @@ function healthBadge({ keys, warnings: { length } }: ProjectHealth, row: Project
     : keys.active + keys.off + keys.expired === 0
       ? ['gray', 'No keys yet']
       : length > 0
-        ? ['yellow', length === 1 ? '1 warning' : `${length} warnings`]
+        ? ['yellow', counted(length, 'warning')]
         : ['teal', 'Healthy']
   const contrast = color === 'teal' && { c: 'light-dark(#056146, var(--mantine-color-teal-2))' }
   return (

@@ -3,11 +3,12 @@ import type { JwtKey, Project, Rotation } from '@pubring/client'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import {
+  both,
   ErrorNotice,
-  LoadingRows,
   MessagePage,
   Notice,
   PageHeader,
+  QueryResult,
 } from '../../components/states.tsx'
 import { endOf, quoted, TextLink, UserText, withVisibleControls } from '../../components/text.tsx'
 import { ActionForm, useDraft } from '../../forms/action-form.tsx'
@@ -30,13 +31,13 @@ export const RotatePage = ({ project: name, oldKid }: { project: string; oldKid:
 )
 
 function RotationOfProject({ project, oldKid }: { project: Project; oldKid: string }) {
-  const keys = useKeys(project.id)
-  const rotations = useRotations(project.id)
-  const failed = [keys, rotations].find(({ isLoadingError }) => isLoadingError)
-  if (failed) return <ErrorNotice error={failed.error} retry={() => void failed.refetch()} />
-  if (keys.data === undefined || rotations.data === undefined) return <LoadingRows rows={6} />
+  const query = both(useKeys(project.id), useRotations(project.id))
   return (
-    <LoadedPage project={project} keys={keys.data} rotations={rotations.data} oldKid={oldKid} />
+    <QueryResult query={query} rows={6}>
+      {([keys, rotations]) => (
+        <LoadedPage project={project} keys={keys} rotations={rotations} oldKid={oldKid} />
+      )}
+    </QueryResult>
   )
 }
 
@@ -60,8 +61,16 @@ function LoadedPage({ project, keys, rotations, oldKid }: LoadedProps) {
     <>
       <PageHeader title={title} name={`${title} · ${project.name}`}>
         In <TextLink href={`/projects/${project.id}`}>{project.name}</TextLink>. You can leave at
-        any step: you or a colleague continue here, or with{' '}
-        <span className="mono">pubring key rotate --resume --project {project.name}</span>.
+        any step: you or a colleague continue here
+        {rotation && isUnderWay(rotation) && (
+          <>
+            , or with{' '}
+            <span className="mono">
+              pubring key rotate --resume {rotation.id} --project {project.name}
+            </span>
+          </>
+        )}
+        .
       </PageHeader>
       <ProjectWarnings projectId={project.id} kid={oldKid} />
       <Card withBorder padding="lg">

@@ -226,7 +226,8 @@ function FinishForm({ rotation, oldKey }: { rotation: Rotation; oldKey: JwtKey }
       action="The signer uses the new key"
       missing={[tokenLifetime === undefined && 'the maximum token lifetime']}
       draft={draft}
-      request={request}
+      // With another lifetime, it takes two requests.
+      request={changed === undefined ? request : undefined}
       run={run}
     >
       <Text size="md">

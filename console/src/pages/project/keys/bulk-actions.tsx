@@ -3,8 +3,12 @@ import { IconPlayerPause, IconPlayerPlay, IconTrash, IconX } from '@tabler/icons
 import { IconButton } from '../../../components/buttons.tsx'
 import { type KeyRow, mayBeActivated } from '../../../keys/queries.ts'
 
-const bulkActions = ['deactivate', 'activate', 'delete'] as const
-export type BulkAction = (typeof bulkActions)[number]
+const buttons = [
+  { action: 'deactivate', label: 'Deactivate', Icon: IconPlayerPause },
+  { action: 'activate', label: 'Activate', Icon: IconPlayerPlay },
+  { action: 'delete', label: 'Delete', Icon: IconTrash },
+] as const
+export type BulkAction = (typeof buttons)[number]['action']
 
 /** An active key is deactivated before it is deleted. */
 const applicable: Record<BulkAction, (key: KeyRow) => boolean> = {
@@ -14,12 +18,6 @@ const applicable: Record<BulkAction, (key: KeyRow) => boolean> = {
 }
 
 export const applicableTo = (keys: KeyRow[], action: BulkAction) => keys.filter(applicable[action])
-
-const buttons = [
-  { action: 'deactivate', label: 'Deactivate', Icon: IconPlayerPause },
-  { action: 'activate', label: 'Activate', Icon: IconPlayerPlay },
-  { action: 'delete', label: 'Delete', Icon: IconTrash },
-] as const
 
 type SelectionBarProps = { keys: KeyRow[]; onAction(action: BulkAction): void; onClear(): void }
 

@@ -16,7 +16,7 @@ import { Dialog } from '../../../components/dialog.tsx'
 import { KeyIdentity } from '../../../components/key-identity.tsx'
 import { KeyStateBadge } from '../../../components/state-badge.tsx'
 import { Notice } from '../../../components/states.tsx'
-import { quoted, RelativeTime, UserText } from '../../../components/text.tsx'
+import { counted, quoted, RelativeTime, UserText } from '../../../components/text.tsx'
 import { describeMaterial } from '../../../keys/material.ts'
 import type { KeyRow } from '../../../keys/queries.ts'
 import { KeyUses } from '../../../keys/uses.tsx'
@@ -31,21 +31,22 @@ const texts = {
     done: 'deactivated',
     explanation:
       'Tokens are rejected at the times below. A key can be activated again, unless it is compromised.',
+    unaffected: 'not active',
   },
   activate: {
     verb: 'Activate',
     done: 'activated',
     explanation: 'The tokens verify again within a second.',
+    unaffected: 'active already, expired, which needs another expiry, or compromised',
   },
   delete: {
     verb: 'Delete',
     done: 'deleted',
     explanation:
       'No token depends on a key that is not active. The kid is never reused, and the history stays in the ledger.',
+    unaffected: 'still active; deactivate first',
   },
 } as const
-
-const endReasons: EndReason[] = ['unspecified', 'superseded', 'compromised']
 
 export const reasonMeanings: Record<EndReason, string> = {
   unspecified: 'It stands in the history of the keys, which is public.',
@@ -53,8 +54,6 @@ export const reasonMeanings: Record<EndReason, string> = {
   compromised:
     'Others may have the private key, and can date tokens back: it counts as valid at no time, and is never activated again.',
 }
-
-const keysOf = (count: number) => (count === 1 ? '1 key' : `${count.toLocaleString()} keys`)
 
 type BulkProps = {
   action: BulkAction
@@ -71,7 +70,7 @@ export function BulkDialog({ onClose, ...props }: BulkProps & { onClose(): void 
     selected.length === 1 ? selected : applicableTo(selected, action),
   )
   const [single] = targets.length === 1 ? targets : []
-  const subject = single ? quoted(single.label) : keysOf(targets.length)
+  const subject = single ? quoted(single.label) : counted(targets.length, 'key')
   const name = `${verb} ${subject}`
   const [reason, setReason] = useState<EndReason>('unspecified')
   const sent = { targets, reason }
@@ -81,7 +80,7 @@ export function BulkDialog({ onClose, ...props }: BulkProps & { onClose(): void 
   const title =
     isAsking || single
       ? `${name}?`
-      : `${outcomes.size - failed.length} of ${keysOf(targets.length)} ${done}`
+      : `${outcomes.size - failed.length} of ${counted(targets.length, 'key')} ${done}`
   const label = action === 'delete' ? 'Delete permanently' : verb
   return (
     <Dialog
@@ -93,7 +92,7 @@ export function BulkDialog({ onClose, ...props }: BulkProps & { onClose(): void 
       <Stack>
         {isAsking && <Explanation targets={targets} {...props} />}
         {!running && failed.length > 0 && (
-          <Notice tone="bad" title={`${keysOf(failed.length)} failed`} role="alert">
+          <Notice tone="bad" title={`${counted(failed.length, 'key')} failed`} role="alert">
             {failed.length < targets.length && `The others were ${done}. `}
             {single ? outcomes.get(single.id)?.error : 'The reason is beside each key.'}
           </Notice>
@@ -111,16 +110,12 @@ export function BulkDialog({ onClose, ...props }: BulkProps & { onClose(): void 
           <NativeSelect
             label="Reason"
             description={reasonMeanings[reason]}
-            data={endReasons}
+            data={Object.keys(reasonMeanings)}
             value={reason}
-            onChange={({ currentTarget }) =>
-              setReason(endReasons.find((each) => each === currentTarget.value) ?? 'unspecified')
-            }
+            onChange={({ currentTarget }) => setReason(currentTarget.value as EndReason)}
           />
         )}
-        {isAsking && targets[0] !== undefined && (
-          <CurlHint {...requestOf(action, targets[0], reason)} />
-        )}
+        {isAsking && single && <CurlHint {...requestOf(action, single, reason)} />}
         <Group justify="flex-end">
           <Button variant="default" onClick={running ? stop : onClose} data-autofocus>
             {running ? 'Stop' : isAsking ? 'Cancel' : 'Close'}
@@ -130,7 +125,7 @@ export function BulkDialog({ onClose, ...props }: BulkProps & { onClose(): void 
               color={action === 'activate' ? 'petrol' : 'red.8'}
               onClick={() => run(isAsking ? targets : failed)}
             >
-              {isAsking ? (single ? label : name) : `Try ${keysOf(failed.length)} again`}
+              {isAsking ? (single ? label : name) : `Try ${counted(failed.length, 'key')} again`}
             </Button>
           )}
         </Group>
@@ -153,18 +148,12 @@ function Explanation({ action, targets, selected, keys }: BulkProps & { targets:
       {action === 'deactivate' && <Obedience />}
       {others > 0 && (
         <Text c="dimmed">
-          {keysOf(others)} of the selection {others === 1 ? 'stays' : 'stay'} as{' '}
-          {others === 1 ? 'it is' : 'they are'}: {unaffected[action]}.
+          {counted(others, 'key')} of the selection {others === 1 ? 'stays' : 'stay'} as{' '}
+          {others === 1 ? 'it is' : 'they are'}: {texts[action].unaffected}.
         </Text>
       )}
     </>
   )
-}
-
-const unaffected: Record<BulkAction, string> = {
-  deactivate: 'not active',
-  activate: 'active already, expired, which needs another expiry, or compromised',
-  delete: 'still active; deactivate first',
 }
 
 /** The facts that tell the keys from others and, once there is one, the outcome of each. */

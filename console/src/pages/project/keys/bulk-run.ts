@@ -1,7 +1,7 @@
-import { type JwtKeyUpdate, PubringError } from '@pubring/client'
+import type { JwtKeyUpdate } from '@pubring/client'
 import { useEffect, useRef, useState } from 'react'
 import type { ApiRequest } from '../../../components/curl.tsx'
-import { isOutage } from '../../../components/outage.ts'
+import { isOutage, messageOf } from '../../../components/outage.ts'
 import { useKeyRefresh } from '../../../keys/live.ts'
 import type { KeyRow } from '../../../keys/queries.ts'
 import { signInReason } from '../../../session/client.ts'
@@ -92,9 +92,4 @@ export function useBulkRun(
       stopped.current = 'It was stopped.'
     },
   }
-}
-
-function messageOf(error: unknown): string {
-  if (error instanceof PubringError) return error.problem?.detail ?? error.message
-  return error instanceof Error ? error.message : 'Unexpected error'
 }

@@ -7,7 +7,7 @@ import { lazyPart, usePreload } from '../../../components/boundary.tsx'
 import { capitalized } from '../../../components/capitalized.ts'
 import { CurlHint } from '../../../components/curl.tsx'
 import { knownOrder } from '../../../components/sorting.ts'
-import { EmptyState, Notice, QueryResult } from '../../../components/states.tsx'
+import { both, EmptyState, Notice, QueryResult } from '../../../components/states.tsx'
 import { TextLink, UserText } from '../../../components/text.tsx'
 import { useOpenDialog } from '../../../forms/action-form.tsx'
 import { fieldOf, TextField } from '../../../forms/text-fields.tsx'
@@ -38,16 +38,13 @@ const WaitingKeys = lazyPart(() => import('../links.tsx'), 'WaitingKeys')
 const RegistrationLinks = lazyPart(() => import('../links.tsx'), 'RegistrationLinks')
 
 export function KeysPanel({ project, onRegister }: { project: Project; onRegister(): void }) {
-  const query = useKeys(project.id)
-  const states = useKeyStates(project.id)
+  const query = both(useKeys(project.id), useKeyStates(project.id))
   const { data: links = [] } = useApi(['links', project.id], (client, signal) =>
     client.registrationLinks.list(project.id, { signal }),
   )
-  if (states.data === undefined) return <QueryResult query={states}>{() => null}</QueryResult>
-  const { data } = states
   return (
     <QueryResult query={query}>
-      {(keys) => (
+      {([keys, states]) => (
         <>
           {keys.length === 0 ? (
             <NoKeys projectId={project.id} onRegister={onRegister} />
@@ -57,7 +54,7 @@ export function KeysPanel({ project, onRegister }: { project: Project; onRegiste
               <NoActiveKey keys={keys} />
               <ProjectWarnings projectId={project.id} />
               <PendingRotations projectId={project.id} keys={keys} />
-              <KeyList projectId={project.id} keys={keys} states={data} />
+              <KeyList projectId={project.id} keys={keys} states={states} />
               <CurlHint path={`/projects/${project.id}/jwt-keys`} />
             </>
           )}
