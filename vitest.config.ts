@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import process from 'node:process'
 import { defineConfig } from 'vitest/config'
+import { SlowestFirst } from './test/support/setup/slowest-first.ts'
 import { waitLimitMs } from './test/support/waiting.ts'
 
 /** Files that run on PostgreSQL too; all run on SQLite. */
@@ -30,13 +31,10 @@ const notRun = ['test/node_modules/**', ...longTests]
 /** What a worker needs with its servers or browser, in bytes. */
 const workerMemory = 1024 ** 3
 
-/** Tests wait for half of their time, for processes, outages and time limits. */
+/** Tests wait for most of their time: for processes, disks, outages and time limits. */
 const maxWorkers = Math.max(
   1,
-  Math.min(
-    Math.ceil(2.5 * availableParallelism()),
-    Math.floor(process.availableMemory() / workerMemory),
-  ),
+  Math.min(4 * availableParallelism(), Math.floor(process.availableMemory() / workerMemory)),
 )
 
 export default defineConfig({
@@ -49,6 +47,7 @@ export default defineConfig({
     execArgv: [`--import=${import.meta.resolve('./test/support/setup/preloaded.ts')}`],
     setupFiles: 'test/support/setup/worker.ts',
     maxWorkers,
+    sequence: { sequencer: SlowestFirst },
     // The OpenID provider of the tests warns that it is one.
     onConsoleLog: (line) => !line.includes('oidc-provider'),
     // Limits that are only limits: a machine may be slow, or busy with something else.
