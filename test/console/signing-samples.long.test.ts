@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process'
-import { copyFileSync, writeFileSync } from 'node:fs'
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
+import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { openConsole } from '../support/console/console.ts'
 import {
@@ -14,7 +15,7 @@ import {
 import { run, snippetFolder } from '../support/console/snippets.ts'
 import { privatePem } from '../support/keys/pem.ts'
 import { keyFor } from '../support/keys/tokens.ts'
-import { rememberSecret } from '../support/secrets.ts'
+import { rememberPrivateKey, rememberSecret } from '../support/secrets.ts'
 
 /** The programs that the page of a registration link shows, but for the one in C#. */
 const console_ = await openConsole()
@@ -37,6 +38,15 @@ const python = {
 const go = { language: 'Go', file: 'main.go', command: ['go', 'run', 'main.go'] }
 const all = [node, python, java, go]
 
+/** Signs with the private key in the folder by the program of the page, which finds the token valid. */
+async function expectValidToken(page: Page, { language, file, command }: typeof node) {
+  writeFileSync(join(folder, file), await programOf(page, language))
+  const printed = await run(command, folder, { HOME: process.env.HOME ?? folder })
+  const token = rememberSecret('a token', printed.trim())
+  expect(await checkToken(page, token), language).toMatch(/^This token is valid/)
+  expect(await page.locator('[data-step=failed], [data-step=warning]').count()).toBe(0)
+}
+
 test.each([
   ...(['RS256', 'RS512', 'PS256', 'PS384', 'ES256', 'ES384', 'ES512'] as const).map(
     (alg) => [alg, [...all.map(({ language }) => language), '.NET'], all] as const,
@@ -51,12 +61,21 @@ test.each([
   writeFileSync(join(folder, 'private.pem'), privatePem(key))
   await registerKey(page, key.publicKeyPem)
   expect(await page.getByRole('tab').allTextContents()).toEqual(languages)
-  for (const { language, file, command } of programs) {
-    writeFileSync(join(folder, file), await programOf(page, language))
-    const printed = await run(command, folder, { HOME: process.env.HOME ?? folder })
-    const token = rememberSecret('a token', printed.trim())
-    expect(await checkToken(page, token), language).toMatch(/^This token is valid/)
-    expect(await page.locator('[data-step=failed], [data-step=warning]').count()).toBe(0)
-  }
+  for (const program of programs) await expectValidToken(page, program)
+  await page.context().close()
+})
+
+test('a key of keytool is registered by its certificate, and Java signs with it', async () => {
+  const script = `export STORE='-keystore store.p12 -storetype PKCS12 -storepass changeit -alias orders'
+    keytool -genkeypair $STORE -keyalg EC -groupname secp256r1 -dname CN=orders
+    openssl pkcs12 -in store.p12 -passin pass:changeit -nodes -nocerts | openssl pkcs8 -topk8 -nocrypt -out private.pem
+    keytool -exportcert -rfc $STORE`
+  const stdio: ['ignore', 'pipe', 'ignore'] = ['ignore', 'pipe', 'ignore']
+  const certificate = execFileSync('sh', ['-ec', script], { cwd: folder, encoding: 'utf8', stdio })
+  rememberPrivateKey(readFileSync(join(folder, 'private.pem'), 'utf8'))
+  const page = await openStranger(console_)
+  await page.goto(await createLink(console_, { newKeys: 'active' }))
+  await registerKey(page, certificate)
+  await expectValidToken(page, java)
   await page.context().close()
 })
