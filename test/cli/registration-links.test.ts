@@ -49,7 +49,7 @@ test('every option reaches the link', async () => {
     note: 'all',
     newKeys: 'active',
     returnUrl,
-    algorithms: ['ES256', 'EdDSA'],
+    algorithms: ['EdDSA', 'ES256'],
     state: 'open',
   })
 })

@@ -329,58 +329,61 @@ export type Verifiers = {
   }[]
 }
 
-/** A link by which someone outside registers keys of the project. */
+/** A link to register keys. */
 export type RegistrationLink = {
   id: string
-  /** For whom the link is, and what is wanted: 1 to 255 code points, which the person who opens it reads too. It is not in the ledger, and is kept until the project is deleted. */
+  /** For whom the link is, and what is wanted, which they read too: 1 to 255 code points. It is not in the ledger, and is kept until the project is deleted. */
   note: string
-  /** Whether keys registered through the link are `active` at once, or `inactive` until an API key or person with the role writer activates them. */
+  /** Whether keys are active at once, or wait until a writer activates them. */
   newKeys: 'inactive' | 'active'
-  /** Where the page leads back to at the end. Its origin is one of `PUBRING_RETURN_ORIGINS`. */
+  /** Where its page leads back to. The origin is one of `PUBRING_RETURN_ORIGINS`. */
   returnUrl?: string
+  algorithms?: JwsAlgorithm[]
+  /** `used`: the browser that opened it may return. `expired`: none did in time. */
+  state: 'open' | 'used' | 'expired' | 'revoked'
   /** Ids of the keys that came through it, oldest first. */
   keys: string[]
+  createTime: string
   /** When it ends, with the session of the browser that opened it. */
   expireTime: string
-  algorithms?: JwsAlgorithm[]
-  /** `open`: it has not been opened. `used`: a browser has opened it and may return until `expireTime`. `expired`: it was not opened in time. `revoked`: it was deleted before it ended. */
-  state: 'open' | 'used' | 'expired' | 'revoked'
-  createTime: string
-  /** When a browser opened it. */
-  openTime?: string
 }
 
-/** A new link with its address, which is returned only once. */
+/** A new link. */
 export interface RegistrationLinkCreated extends RegistrationLink {
-  /** The address to send. The part after `#` is a secret, which browsers do not send to servers. */
+  /** The address to send, which is returned only once. The part after `#` is a secret, which browsers do not send to servers. */
   url: string
 }
 
 /** A link to create. */
 export type RegistrationLinkCreate = {
-  /** For whom the link is, and what is wanted: 1 to 255 code points, which the person who opens it reads too. It is not in the ledger, and is kept until the project is deleted. */
+  /** For whom the link is, and what is wanted, which they read too: 1 to 255 code points. It is not in the ledger, and is kept until the project is deleted. */
   note: string
-  /** Whether keys registered through the link are `active` at once, or `inactive` until an API key or person with the role writer activates them. Default: `inactive`. */
+  /** Whether keys are active at once, or wait until a writer activates them. Default: `inactive`. */
   newKeys?: 'inactive' | 'active'
-  /** Where the page leads back to at the end. Its origin is one of `PUBRING_RETURN_ORIGINS`. */
+  /** Where its page leads back to. The origin is one of `PUBRING_RETURN_ORIGINS`. */
   returnUrl?: string
-  /** At most 30 days ahead; 7 days if absent. */
+  /** At most 30 days ahead. The default is 7. */
   expireTime?: string
   /** The algorithms of keys that it accepts; all those of the server if absent. */
   algorithms?: JwsAlgorithm[]
 }
 
-/** What the holder of a registration link needs to know. */
+/** A registration link, with what its holder needs to know. */
 export type RegistrationSession = {
   id: string
-  /** For whom the link is, and what is wanted: 1 to 255 code points, which the person who opens it reads too. It is not in the ledger, and is kept until the project is deleted. */
+  /** For whom the link is, and what is wanted, which they read too: 1 to 255 code points. It is not in the ledger, and is kept until the project is deleted. */
   note: string
-  /** Whether keys registered through the link are `active` at once, or `inactive` until an API key or person with the role writer activates them. */
+  /** Whether keys are active at once, or wait until a writer activates them. */
   newKeys: 'inactive' | 'active'
-  /** Where the page leads back to at the end. Its origin is one of `PUBRING_RETURN_ORIGINS`. */
+  /** Where its page leads back to. The origin is one of `PUBRING_RETURN_ORIGINS`. */
   returnUrl?: string
+  /** The algorithms of keys that the link accepts. */
+  algorithms: JwsAlgorithm[]
+  /** `used`: the browser that opened it may return. `expired`: none did in time. */
+  state: 'open' | 'used' | 'expired' | 'revoked'
   /** Ids of the keys that came through it, oldest first. */
   keys: string[]
+  createTime: string
   /** When it ends, with the session of the browser that opened it. */
   expireTime: string
   project: {
@@ -390,8 +393,6 @@ export type RegistrationSession = {
   }
   /** The `iss` of tokens. */
   issuer: string
-  /** The algorithms of keys that the link accepts. */
-  algorithms: JwsAlgorithm[]
 }
 
 /** An API key. */

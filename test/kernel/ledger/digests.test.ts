@@ -134,7 +134,6 @@ test.each([
       createdBy: { apiKeyId: id },
       createTime,
       expireTime,
-      openTime: updateTime,
       sessionDigest: digest,
       revokeTime: updateTime,
       contradicted: true,
@@ -143,7 +142,7 @@ test.each([
       newKeys: 'inactive',
       algorithms: 'ES256 EdDSA',
       expireTime,
-      state: 'be3b2f9efe329cc20fc9080fe0c0b1a61bf5d87be48fd0311100f11c95bcfdac',
+      state: 'c95deba5ef3df420388e9b71545b9219aac7af77c10de048dbd10534d9c1ff6e',
     },
   ],
   [

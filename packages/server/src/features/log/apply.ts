@@ -1,6 +1,6 @@
 import type { Outcome, Transaction } from '../../kernel/changes.ts'
 import type { EventChanges } from '../../kernel/ledger/chain.ts'
-import { appendEvents, lockSystemLedger } from '../../kernel/ledger/locked-ledger.ts'
+import { appendChange, lockSystemLedger } from '../../kernel/ledger/locked-ledger.ts'
 import { chunked } from '../../kernel/storage/statements.ts'
 import { present } from '../../runtime/present.ts'
 import type { LogAppend, LogPublication, LogStart } from './changes.ts'
@@ -40,8 +40,7 @@ export async function startLog(
     ...(previous?.hash === undefined ? {} : { hash: { from: previous.hash } }),
   }
   const subject = { type: 'registry', id: ledger.ledgerId } as const
-  await appendEvents(ledger, [{ type: 'log.started', subject, changes }])
-  return { result: undefined, changed: true }
+  return appendChange(ledger, { type: 'log.started', subject, changes })
 }
 
 /** The update of the size locks the row until the transaction ends: one process appends at a time. */

@@ -15,7 +15,6 @@ export type KeyProof = LinkChange & { kid: string }
 export const linkChanges = {
   createLink: change<LinkCreation>('registration_link.create'),
   openLink: change<LinkOpening>('registration_link.open'),
-  /** Records the first valid token of a key that was checked through its link. */
   recordProof: change<KeyProof>('registration_link.record_proof'),
   revokeLink: change<LinkChange>('registration_link.revoke'),
 }

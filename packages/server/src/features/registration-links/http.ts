@@ -1,4 +1,4 @@
-import { readerAccess } from '../../kernel/access/grants.ts'
+import { projectAccess, readerAccess } from '../../kernel/access/grants.ts'
 import { on } from '../../kernel/hooks.ts'
 import { principalOf } from '../../kernel/http/hooks/access.ts'
 import type { App } from '../../kernel/http/options.ts'
@@ -13,19 +13,9 @@ import {
   RegistrationSession,
   RegistrationSessionCreate,
 } from './contract.ts'
-import {
-  createLink,
-  getLink,
-  listLinks,
-  openLink,
-  readSession,
-  recordProof,
-  revokeLink,
-} from './operations.ts'
+import { openLink, operations, readSession, recordProof } from './operations.ts'
 
 export const hooks = [on(tokenValid, recordProof)]
-
-const sessions = '/v1/registration-sessions'
 
 const links = managedRecords({
   collection: '/v1/projects/:projectIdOrName/registration-links',
@@ -47,23 +37,18 @@ const links = managedRecords({
     create:
       'A link for someone outside, who registers keys of this project by it and can do nothing else. The first browser that opens it may come back until it ends; no other one can open it. It outlives the API key that creates it.',
     list: 'The newest first: all open ones, and the newest 200 of the others.',
-    delete:
-      'Ends the link and the session of the browser that opened it, from the next request on. The keys that came through it stay.',
+    delete: 'Ends the session of the browser that opened it, too. Keys that came through it stay.',
   },
-  operations: { create: createLink, list: listLinks, read: getLink, delete: revokeLink },
+  operations,
 })
 
 export function routes(app: App, kernel: Kernel): void {
   recordRoutes(app, kernel, links)
   const { publicUrl } = kernel.config
   const cookieOf = (linkId: string) => registrationCookie(publicUrl, linkId)
-  const spend = app.failureLimit({
-    name: 'links',
-    reason: 'Many links from your address were refused. A valid one would be accepted.',
-  })
   app.route({
     method: 'POST',
-    url: sessions,
+    url: '/v1/registration-sessions',
     config: { errors: ['link_not_found', 'cross_site_request'], headers: ['Set-Cookie'] },
     schema: {
       operationId: 'createRegistrationSession',
@@ -79,7 +64,7 @@ export function routes(app: App, kernel: Kernel): void {
       const submitted = { secret: request.body.secret, inCookie, requestId: request.id }
       const { secret, session } = await openLink(kernel, submitted).catch((error) => {
         // Afterwards, so that bad links never keep out a good one from the same address.
-        if (error.code === 'link_not_found') spend?.(request, reply)
+        if (error.code === 'link_not_found') app.spendFailure?.(request, reply)
         throw error
       })
       const seconds = Math.ceil((Date.parse(session.expireTime) - kernel.clock.now()) / 1_000)
@@ -89,8 +74,8 @@ export function routes(app: App, kernel: Kernel): void {
   })
   app.route({
     method: 'GET',
-    url: `${sessions}/self`,
-    config: { access: { ...readerAccess, link: true } },
+    url: '/v1/registration-sessions/self',
+    config: { access: projectAccess },
     schema: {
       operationId: 'getRegistrationSession',
       summary: 'Read the session of a registration link',

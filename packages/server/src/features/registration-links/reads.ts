@@ -1,7 +1,7 @@
 import { findByDigest } from '../../kernel/access/callers.ts'
 import { notFound } from '../../kernel/faults.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
-import { exists, inChunks, locked } from '../../kernel/storage/statements.ts'
+import { exists, inChunks } from '../../kernel/storage/statements.ts'
 import { type LinkRecord, links } from './stored.ts'
 
 /** The most links that are listed, besides open ones. */
@@ -12,7 +12,7 @@ export function readOpenLinks(db: Db, projectId: string, time: string): Promise<
   return links.read(db, (all) =>
     all
       .where('project_id', '=', projectId)
-      .where('open_time', 'is', null)
+      .where('session_digest', 'is', null)
       .where('revoke_time', 'is', null)
       .where('expire_time', '>', time)
       .orderBy('id', 'desc'),
@@ -29,18 +29,12 @@ export async function readLinks(db: Db, projectId: string, time: string): Promis
 }
 
 /** The links of existing projects that have one of these values. */
-function readBy(
-  db: Db,
-  column: 'id' | 'digest' | 'session_digest',
-  values: readonly string[],
-  isLocked = false,
-): Promise<LinkRecord[]> {
-  return links.read(db, (all) => {
-    const found = all
+function readBy(db: Db, column: 'id' | 'digest' | 'session_digest', values: readonly string[]) {
+  return links.read(db, (all) =>
+    all
       .where(column, 'in', values)
-      .where('project_id', 'in', ({ selectFrom }) => selectFrom('project').select('id'))
-    return isLocked ? locked(db, found) : found
-  })
+      .where('project_id', 'in', ({ selectFrom }) => selectFrom('project').select('id')),
+  )
 }
 
 /** Throws `link_not_found`. */
@@ -59,20 +53,11 @@ export const findBySession = findByDigest(async (db, digests) => {
   return found.map((link) => ({ ...link, digest: link.sessionDigest ?? '' }))
 })
 
-export const opened = {
-  find: async (db: Db, id: string) => (await readBy(db, 'id', [id]))[0],
-  lock: async (db: Db, id: string) => (await readBy(db, 'id', [id], true))[0],
-}
-
 /** Whether the link has the event of a valid token of the key. */
-export async function isProven(db: Db, id: string, kid: string): Promise<boolean> {
-  const query = db
-    .selectFrom('event')
-    .select('revision')
-    .where('subject_id', '=', id)
-    .where('type', '=', 'registration_link.token_checked')
-    .where('changes', 'like', `%"kid":{"to":"${kid}"}%`)
-  return exists(query)
+export function isProven(db: Db, id: string, kid: string): Promise<boolean> {
+  const events = db.selectFrom('event').select('revision').where('subject_id', '=', id)
+  const checked = events.where('type', '=', 'registration_link.token_checked')
+  return exists(checked.where('changes', 'like', `%"kid":{"to":"${kid}"}%`))
 }
 
 /** The notes of the links with these ids, which are names in events. */

@@ -26,11 +26,9 @@ export const linkTable = table(
     new_keys: 'text',
     algorithms: 'nullable json',
     return_url: 'nullable text',
-    /** The API key, person or workload. */
     created_by: 'json',
     create_time: 'text',
     expire_time: 'text',
-    open_time: 'nullable text',
     session_digest: 'nullable text',
     revoke_time: 'nullable text',
   },
@@ -38,7 +36,7 @@ export const linkTable = table(
     'unique index registration_link_id on registration_link (id)',
     'unique index registration_link_session on registration_link (session_digest)',
     // Holds only links that nobody has opened, of which a project has few that have not expired.
-    'index registration_link_open on registration_link (project_id, expire_time) where open_time is null and revoke_time is null',
+    'index registration_link_open on registration_link (project_id, expire_time) where session_digest is null and revoke_time is null',
   ],
   { note: 'it may name people, so no event has it; it is only shown' },
 )
@@ -49,18 +47,17 @@ declare module '../../kernel/storage/schema.ts' {
   }
 }
 
-const mapping = rowMapping<typeof linkTable, LinkRecord>(linkTable, {
+export const { fromRow, toRow } = rowMapping<typeof linkTable, LinkRecord>(linkTable, {
   algorithms: [],
   createdBy: {},
 })
-export const linkToRow = mapping.toRow
 
 export const links = subject({
   name: 'registration_link',
   table: linkTable,
   ledger: projectLedger('registration_link.project_id', ({ projectId }: LinkRecord) => projectId),
   events: ['created', 'opened', 'token_checked', 'revoked'],
-  fromRow: mapping.fromRow,
+  fromRow,
   members: ({ newKeys, algorithms, expireTime }) => ({
     newKeys,
     algorithms: algorithms?.join(' '),

@@ -3,7 +3,7 @@ import type { Outcome, Transaction } from '../../kernel/changes.ts'
 import { requireIfMatch } from '../../kernel/entity-tags.ts'
 import { notFound } from '../../kernel/faults.ts'
 import { requireUncontradicted } from '../../kernel/ledger/contradictions.ts'
-import { appendEvents } from '../../kernel/ledger/locked-ledger.ts'
+import { appendChange } from '../../kernel/ledger/locked-ledger.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { isActive, latest } from '../../kernel/values/times.ts'
 import { findKey, type LockedKeySet, lockKeySet, patchEvents, withKey } from '../keys/apply.ts'
@@ -147,6 +147,5 @@ async function append(
   { ledger }: LockedKeySet,
   change: RotationChange,
 ): Promise<Outcome<undefined>> {
-  await appendEvents(ledger, [await writeRotation(db, change)])
-  return { result: undefined, changed: true }
+  return appendChange(ledger, await writeRotation(db, change))
 }

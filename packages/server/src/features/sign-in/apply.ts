@@ -7,6 +7,7 @@ import type { Outcome, Transaction } from '../../kernel/changes.ts'
 import { notFound } from '../../kernel/faults.ts'
 import type { NewEvent } from '../../kernel/ledger/chain.ts'
 import {
+  appendChange,
   appendEvents,
   type LockedLedger,
   lockSystemLedger,
@@ -222,6 +223,5 @@ export async function deletePerson(
   const events = await endByIds(db, ids, 'person_deleted')
   const query = db.deleteFrom('person').where('id', '=', id).returning('id')
   if (!(await exists(query))) throw notFound('person_not_found')
-  await appendEvents(ledger, [...events, people.event('deleted', id, {})])
-  return { result: undefined, changed: true }
+  return appendChange(ledger, ...events, people.event('deleted', id, {}))
 }

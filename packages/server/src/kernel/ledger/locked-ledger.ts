@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { present } from '../../runtime/present.ts'
 import { requireAuthorization } from '../access/authorization.ts'
 import type { Caller } from '../access/callers.ts'
-import type { Origin, Transaction } from '../changes.ts'
+import type { Origin, Outcome, Transaction } from '../changes.ts'
 import { notFound } from '../faults.ts'
 import { columnsOf, type Db, type Tables } from '../storage/schema.ts'
 import { exists, hasOtherWriters, insertion, pipeline, statement } from '../storage/statements.ts'
@@ -214,4 +214,13 @@ export async function appendEvents(
     () => updateHead(db, { ledgerId, revision, hash }),
   )
   return hash
+}
+
+/** Appends the events of a change that has no result. */
+export async function appendChange(
+  ledger: LockedLedger,
+  ...events: NewEvent[]
+): Promise<Outcome<undefined>> {
+  await appendEvents(ledger, events)
+  return { result: undefined, changed: true }
 }

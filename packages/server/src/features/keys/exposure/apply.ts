@@ -2,7 +2,7 @@ import { projects } from '../../../kernel/access/stored-projects.ts'
 import type { Outcome, Transaction } from '../../../kernel/changes.ts'
 import type { Actor, EventChanges, NewEvent } from '../../../kernel/ledger/chain.ts'
 import {
-  appendEvents,
+  appendChange,
   type LockedLedger,
   lockProjectLedger,
   lockSystemLedger,
@@ -41,8 +41,7 @@ export async function refusePrivateKey(
       ...(await readProjectState(db, projectId)),
     },
   }
-  await appendEvents(ledger, [event])
-  return { result: undefined, changed: true }
+  return appendChange(ledger, event)
 }
 
 /** The project as it is, since this is the last event about it. */

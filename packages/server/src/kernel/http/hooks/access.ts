@@ -29,7 +29,7 @@ export function addAuthentication(
   const spendFailure = app.failureLimit({
     name: 'failures',
     reason:
-      'The API key in the X-Api-Key header is unknown, expired or revoked, like those of many requests from your address before. A valid one would be accepted.',
+      'The API key, session or link of this request is unknown or has ended, like those of many requests from your address before. A valid one would be accepted.',
   })
   app.decorate('spendFailure', spendFailure)
   app.addHook('preClose', () => authenticator.close())
