@@ -1,4 +1,5 @@
 import { Progress, Text } from '@mantine/core'
+import type { JwtKeyWithDetails } from '@pubring/client'
 import { Notice } from './states.tsx'
 import { localTime, timeLeft, useNow } from './text.tsx'
 
@@ -35,3 +36,16 @@ export function Countdown(props: {
     </Notice>
   )
 }
+
+type NewKey = Pick<JwtKeyWithDetails, 'updateTime' | 'details'>
+
+/** Counts down to when verifiers know a new key, and one can sign with it. */
+export const NewKeyCountdown = ({ updateTime, details }: NewKey) => (
+  <Countdown
+    from={updateTime}
+    until={details.convergedTime}
+    waiting="Wait before you sign: verifiers are still loading the key"
+    done="You can sign with it now"
+    since="All verifiers that honor the cache headers have known the key since"
+  />
+)

@@ -130,11 +130,15 @@ export function OptionalTime(props: { time: string | undefined; breaks?: boolean
 /** The end of an id, which is random: ids of one minute begin alike (RFC 9562 section 5.7). */
 export const endOf = (id: string): string => `…${id.slice(-6)}`
 
-/** Names the controls of each row, with the end of its id where other rows have its name. */
+/**
+ * Names the controls of each row, with the end of its id where other rows have its name, and with visible
+ * control characters.
+ */
 export function rowNames<Row extends { id: string }>(
   rows: readonly Row[],
-  nameOf: (row: Row) => string,
+  textOf: (row: Row) => string,
 ): (row: Row) => string {
+  const nameOf = (row: Row) => withVisibleControls(textOf(row))
   const byName = Map.groupBy(rows, nameOf)
   return (row) => {
     const name = nameOf(row)

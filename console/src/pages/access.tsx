@@ -11,13 +11,7 @@ import {
   TwoLines,
 } from '../components/data-table.tsx'
 import { EmptyState, PageHeader, QueryResult } from '../components/states.tsx'
-import {
-  quoted,
-  RelativeTime,
-  rowNames,
-  UserText,
-  withVisibleControls,
-} from '../components/text.tsx'
+import { quoted, RelativeTime, rowNames, UserText } from '../components/text.tsx'
 import { nameOfPerson } from '../events/actor.tsx'
 import { ActionDialog, useOpenDialog } from '../forms/action-form.tsx'
 import { useApi, useChange, useRights, useSession } from '../session/session.tsx'
@@ -49,7 +43,7 @@ function PeopleTable({ people }: { people: Person[] }) {
   const [open, setOpen] = useOpenDialog('person', ['end-all', 'erase'])
   const person = people.find(({ id }) => id === open?.id)
   const close = () => setOpen(undefined)
-  const nameOf = rowNames(people, (row) => withVisibleControls(nameOfPerson(row)))
+  const nameOf = rowNames(people, nameOfPerson)
   const menu = (row: Person) => {
     const { id, subject } = row
     const history = () => navigate(`/history?person=${encodeURIComponent(subject)}`)
@@ -133,7 +127,7 @@ function SessionTable({ sessions }: { sessions: Session[] }) {
     mayManage || (personId === self.person?.id && apiKeyId === self.apiKeyId)
   const [open, setOpen] = useOpenDialog('session', ['end', 'end-all'])
   const session = sessions.find(({ id }) => id === open?.id)
-  const nameOf = rowNames(sessions, ({ name }) => withVisibleControls(name))
+  const nameOf = rowNames(sessions, ({ name }) => name)
   const menu = (row: Session) => {
     const { id, personId, current } = row
     const actionOf = (action: 'end' | 'end-all', label: string) => [

@@ -7,7 +7,7 @@ import { CurlHint } from '../components/curl.tsx'
 import { ActionsMenu, type Column, DataTable, RowFacts } from '../components/data-table.tsx'
 import { type State, StateBadge, stateOf } from '../components/state-badge.tsx'
 import { EmptyState, PageHeader, QueryResult } from '../components/states.tsx'
-import { quoted, rowNames, withVisibleControls } from '../components/text.tsx'
+import { quoted, rowNames } from '../components/text.tsx'
 import { ActionDialog, useOpenDialog } from '../forms/action-form.tsx'
 import { useApi, useChange, useRights } from '../session/session.tsx'
 
@@ -98,7 +98,7 @@ function Records<Row extends Managed, Own extends string>(
   const { mayManage } = useRights()
   const reading = ownActions.find(({ reads }) => reads)
   const { words } = kind
-  const nameOf = rowNames(rows, ({ name }) => withVisibleControls(name))
+  const nameOf = rowNames(rows, ({ name }) => name)
   if (empty && rows.length === 0) return <EmptyState title={empty.title}>{empty.advice}</EmptyState>
   const menu = (row: Row) => {
     const toggle = row.active ? 'deactivate' : 'activate'

@@ -1,29 +1,34 @@
 import { Box, Card, Stack, Text } from '@mantine/core'
-import type { JwtKey, RegistrationLink } from '@pubring/client'
-import { ActionsMenu, DataTable, RowName, TwoLines } from '../../components/data-table.tsx'
-import { Facts, Section } from '../../components/facts.tsx'
-import { StateBadge } from '../../components/state-badge.tsx'
+import type { JwtKey, Project, RegistrationLink } from '@pubring/client'
+import { useState } from 'react'
 import {
-  quoted,
-  RelativeTime,
-  rowNames,
-  TextLink,
-  UserText,
-  withVisibleControls,
-} from '../../components/text.tsx'
-import { ActionDialog, ActionForm, useOpenDialog } from '../../forms/action-form.tsx'
+  ActionsMenu,
+  type Column,
+  DataTable,
+  RowFacts,
+  RowName,
+  TwoLines,
+} from '../../components/data-table.tsx'
+import { Dialog } from '../../components/dialog.tsx'
+import { Section } from '../../components/facts.tsx'
+import { SecretDialog } from '../../components/secret-dialog.tsx'
+import { StateBadge } from '../../components/state-badge.tsx'
+import { quoted, RelativeTime, rowNames, TextLink, UserText } from '../../components/text.tsx'
+import { ActionDialog, ActionForm, useDraft, useOpenDialog } from '../../forms/action-form.tsx'
+import { ChoiceField } from '../../forms/choice-field.tsx'
+import { LabelField } from '../../forms/label-field.tsx'
+import { fieldOf } from '../../forms/text-fields.tsx'
+import { ExpiryField, fromExpiryInput } from '../../forms/time-field.tsx'
 import { useKeyChanges } from '../../keys/queries.ts'
 import { useChange, useRights } from '../../session/session.tsx'
 import { useVerdict, VerdictNotice } from './verdict-notice.tsx'
 
 export function WaitingKeys({ links, keys }: { links: RegistrationLink[]; keys: JwtKey[] }) {
-  // A later change shows that a person has decided about the key.
-  const untouched = keys.filter(({ active, createTime, updateTime }) => {
-    return !active && createTime === updateTime
-  })
-  return untouched.flatMap((key) => {
+  return keys.flatMap((key) => {
     const link = links.find((each) => each.keys.includes(key.id))
-    return link === undefined ? [] : [<WaitingKey key={key.id} jwtKey={key} link={link} />]
+    // A later change shows that a person has decided about the key.
+    const isUntouched = !key.active && key.createTime === key.updateTime
+    return link && isUntouched ? [<WaitingKey key={key.id} jwtKey={key} link={link} />] : []
   })
 }
 
@@ -52,83 +57,126 @@ function WaitingKey({ jwtKey, link }: { jwtKey: JwtKey; link: RegistrationLink }
   )
 }
 
+const columns: Column<RegistrationLink>[] = [
+  {
+    title: 'Name',
+    cell: ({ note, newKeys }) => (
+      <TwoLines below={newKeys === 'active' ? 'keys are active at once' : ''}>
+        <RowName>{note}</RowName>
+      </TwoLines>
+    ),
+  },
+  { title: 'State', cell: ({ state }) => <StateBadge state={state} /> },
+  { title: 'Keys', cell: ({ keys }) => keys.length },
+  { title: 'Created', cell: ({ createTime }) => <RelativeTime time={createTime} /> },
+  { title: 'Ends', cell: ({ expireTime }) => <RelativeTime time={expireTime} /> },
+]
+
+const pathOf = (projectId: string) => `/projects/${projectId}/registration-links`
+
+const isLive = ({ state, expireTime }: RegistrationLink) =>
+  ['open', 'used'].includes(state) && Date.parse(expireTime) > Date.now()
+
 export function RegistrationLinks(props: { projectId: string; links: RegistrationLink[] }) {
   const { projectId, links } = props
   const { mayWrite } = useRights(projectId)
+  const change = useChange(['links', projectId])
   const [open, setOpen] = useOpenDialog(`links.${projectId}`, ['revoke'])
   const revoked = links.find(({ id }) => id === open?.id)
-  const nameOf = rowNames(links, ({ note }) => withVisibleControls(note))
-  const isLive = ({ state, expireTime }: RegistrationLink) =>
-    ['open', 'used'].includes(state) && Date.parse(expireTime) > Date.now()
+  const nameOf = rowNames(links, ({ note }) => note)
+  const menu = (link: RegistrationLink) => {
+    const onClick = () => setOpen({ action: 'revoke', id: link.id })
+    const actions = [{ label: 'Revoke', isDangerous: true, onClick }]
+    return (
+      mayWrite &&
+      isLive(link) && <ActionsMenu name={`the link ${nameOf(link)}`} actions={actions} />
+    )
+  }
   return (
     <Box mt="md">
       <Section title="Registration links">
-        <DataTable
-          rows={links}
-          columns={[
-            {
-              title: 'Name',
-              cell: ({ note, newKeys }) => (
-                <TwoLines below={newKeys === 'active' ? 'keys are active at once' : ''}>
-                  <RowName>{note}</RowName>
-                </TwoLines>
-              ),
-            },
-            { title: 'State', cell: ({ state }) => <StateBadge state={state} /> },
-            { title: 'Keys', cell: ({ keys }) => keys.length },
-            { title: 'Created', cell: ({ createTime }) => <RelativeTime time={createTime} /> },
-            { title: 'Ends', cell: ({ expireTime }) => <RelativeTime time={expireTime} /> },
-            {
-              title: 'Actions',
-              cell: (link) =>
-                mayWrite &&
-                isLive(link) && (
-                  <ActionsMenu
-                    name={`the link ${nameOf(link)}`}
-                    actions={[
-                      {
-                        label: 'Revoke',
-                        isDangerous: true,
-                        onClick: () => setOpen({ action: 'revoke', id: link.id }),
-                      },
-                    ]}
-                  />
-                ),
-            },
-          ]}
-        />
+        <DataTable rows={links} columns={[...columns, { title: 'Actions', cell: menu }]} />
         {revoked !== undefined && (
-          <RevokeLink projectId={projectId} link={revoked} onClose={() => setOpen(undefined)} />
+          <ActionDialog
+            title={`Revoke ${quoted(revoked.note)}?`}
+            action="Revoke"
+            danger
+            request={{ method: 'DELETE', path: `${pathOf(projectId)}/${revoked.id}` }}
+            run={() => change((client) => client.registrationLinks.delete(projectId, revoked.id))}
+            onClose={() => setOpen(undefined)}
+          >
+            <RowFacts name="The link" row={revoked} columns={columns} />
+            It cannot be opened any more, and the session of the person who opened it ends. Keys
+            that came through it stay.
+          </ActionDialog>
         )}
       </Section>
     </Box>
   )
 }
 
-function RevokeLink(props: { projectId: string; link: RegistrationLink; onClose(): void }) {
-  const { projectId, link, onClose } = props
-  const { id, note, state, keys, createTime } = link
-  const change = useChange(['links', projectId])
+const meanings = {
+  inactive: 'Keys wait until you activate them. Verifiers do not trust them before.',
+  active: 'Verifiers trust the keys at once: the person who opens the link can sign tokens.',
+}
+const usual = 'inactive' as keyof typeof meanings
+const emptyInput = { note: '', expiry: '', newKeys: usual }
+
+export function LinkDialog({ project, onClose }: { project: Project; onClose(): void }) {
+  const change = useChange(['links', project.id])
+  const draft = `link.${project.id}`
+  const [input, setInput] = useDraft(draft, emptyInput)
+  const [url, setUrl] = useState<string>()
+  const expireTime = fromExpiryInput(input.expiry)
+  const body = {
+    note: input.note.trim(),
+    newKeys: input.newKeys,
+    ...(expireTime === undefined ? {} : { expireTime }),
+  }
+  if (url !== undefined) {
+    return (
+      <SecretDialog title="Registration link created" name="Link" secret={url} onClose={onClose}>
+        The link is shown only once. Send it to the person who has the key pair: the first browser
+        that opens it can register keys of this project, and nothing else.
+      </SecretDialog>
+    )
+  }
   return (
-    <ActionDialog
-      title={`Revoke ${quoted(note)}?`}
-      action="Revoke"
-      danger
-      request={{ method: 'DELETE', path: `/projects/${projectId}/registration-links/${id}` }}
-      run={() => change((client) => client.registrationLinks.delete(projectId, id))}
-      onClose={onClose}
-    >
-      <Facts
-        name="The link"
-        facts={{
-          Note: <UserText>{note}</UserText>,
-          State: <StateBadge state={state} />,
-          Created: <RelativeTime time={createTime} />,
-          Keys: keys.length,
-        }}
-      />
-      It cannot be opened any more, and the session of the person who opened it ends. Keys that came
-      through it stay.
-    </ActionDialog>
+    <Dialog title="Registration link" onClose={onClose}>
+      <ActionForm
+        action="Create link"
+        purpose="Create a registration link"
+        missing={[body.note === '' && 'a note']}
+        draft={draft}
+        request={{ method: 'POST', path: pathOf(project.id), body }}
+        run={() =>
+          change(async (client) =>
+            setUrl((await client.registrationLinks.create(project.id, body)).url),
+          )
+        }
+        onCancel={onClose}
+      >
+        A customer or partner registers their own public key with it, without an account.
+        <LabelField
+          label="Note"
+          description="Who it is for, and what you need. They read it."
+          placeholder="ACME Corp, key of the orders service"
+          {...fieldOf(input, setInput, 'note')}
+          autoFocus
+        />
+        <ChoiceField
+          label="New keys are"
+          choices={['inactive', 'active']}
+          choice={input.newKeys}
+          onChoice={(newKeys) => setInput({ newKeys })}
+          description={meanings[input.newKeys]}
+        />
+        <ExpiryField
+          {...fieldOf(input, setInput, 'expiry')}
+          presetDays={[1, 7, 30]}
+          description="At most 30 days ahead. Leave empty for 7 days."
+        />
+      </ActionForm>
+    </Dialog>
   )
 }

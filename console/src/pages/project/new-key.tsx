@@ -1,7 +1,7 @@
 import { Button, Group, Stack, Text } from '@mantine/core'
 import type { Project } from '@pubring/client'
 import { CopyBlock, CopyField } from '../../components/copy.tsx'
-import { Countdown } from '../../components/countdown.tsx'
+import { NewKeyCountdown } from '../../components/countdown.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { QueryResult } from '../../components/states.tsx'
 import { clockTime } from '../../components/text.tsx'
@@ -15,7 +15,7 @@ export function NewKeyInstructions(props: { projectId: string; kid: string; urge
   const query = useKey(projectId, kid)
   return (
     <QueryResult query={query} rows={3}>
-      {({ details, updateTime, active }) => (
+      {({ active, details, updateTime }) => (
         <Stack>
           <CopyField label="kid" value={kid} />
           {details.publishedKid !== undefined && (
@@ -37,13 +37,7 @@ export function NewKeyInstructions(props: { projectId: string; kid: string; urge
               {clockTime(details.convergedTime)}.
             </Text>
           ) : active ? (
-            <Countdown
-              from={updateTime}
-              until={details.convergedTime}
-              waiting="Wait before you sign: verifiers are still loading the key"
-              done="You can sign with it now"
-              since="All verifiers that honor the cache headers have known the key since"
-            />
+            <NewKeyCountdown updateTime={updateTime} details={details} />
           ) : (
             <Text c="dimmed">The key is inactive. It is not published until you activate it.</Text>
           )}

@@ -16,7 +16,7 @@ import { ProjectForm } from '../projects/project-form.tsx'
 import { KeysPanel } from './keys/panel.tsx'
 
 const RegisterDialog = lazyPart(() => import('./new-key.tsx'), 'RegisterDialog')
-const LinkDialog = lazyPart(() => import('./link-dialog.tsx'), 'LinkDialog')
+const LinkDialog = lazyPart(() => import('./links.tsx'), 'LinkDialog')
 const History = lazyPage(() => import('../../events/history.tsx'), 'History')
 const TimelinePanel = lazyPage(() => import('../../timeline/panel.tsx'), 'TimelinePanel')
 const VerifyPanel = lazyPage(() => import('../verify/panel.tsx'), 'VerifyPanel')

@@ -1,8 +1,8 @@
 import { Alert, Button, Container, Group, Stack, Text } from '@mantine/core'
 import type { JwtKeyWithDetails, RegistrationSession } from '@pubring/client'
-import { type ReactNode, useMemo, useState } from 'react'
+import { useMemo, useState } from 'react'
 import { CopyBlock, CopyButton, CopyField } from '../../components/copy.tsx'
-import { Countdown } from '../../components/countdown.tsx'
+import { NewKeyCountdown } from '../../components/countdown.tsx'
 import { Section } from '../../components/facts.tsx'
 import { Logo } from '../../components/logo.tsx'
 import { SnippetTabs } from '../../components/snippet-tabs.tsx'
@@ -44,21 +44,19 @@ export function RegisterPage() {
       <ConnectionContext value={opening}>
         <Container component="main" size={760} py="xl">
           <Logo size={36} />
-          {hasEnded && <Ended />}
+          {hasEnded && (
+            <Alert color="yellow" title="This link has ended" role="alert" my="md">
+              It has expired or was revoked. Ask the people who sent it to you for a new one, and
+              open it in this tab: the key and the label that you entered are kept. Keys that you
+              registered stay.
+            </Alert>
+          )}
           <OpenedLink />
         </Container>
       </ConnectionContext>
     </QueryProvider>
   )
 }
-
-/** Says that the link ended while its page was open, which stays as it is. */
-const Ended = () => (
-  <Alert color="yellow" title="This link has ended" role="alert" my="md">
-    It has expired or was revoked. Ask the people who sent it to you for a new one, and open it in
-    this tab: the key and the label that you entered are kept. Keys that you registered stay.
-  </Alert>
-)
 
 /** What the link is for; or that it does not work. */
 function OpenedLink() {
@@ -86,12 +84,21 @@ function OpenedLink() {
   )
 }
 
+/** How OpenSSL makes a key pair, for the first of these algorithms that the link accepts. */
+const generated = {
+  ES256: 'openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256',
+  RS256: 'openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:3072',
+  EdDSA: 'openssl genpkey -algorithm ED25519',
+}
+
 function Registration({ session }: { session: RegistrationSession }) {
   const { project, note, keys, algorithms, expireTime } = session
   const [kid, setKid] = useState(keys.at(-1))
   if (kid !== undefined) {
     return <Registered session={session} kid={kid} onAnother={() => setKid(undefined)} />
   }
+  const accepts = (alg: string) => algorithms.some((one) => one === alg)
+  const [, command] = Object.entries(generated).find(([alg]) => accepts(alg)) ?? []
   return (
     <>
       <PageHeader title="Register your public key">
@@ -105,36 +112,24 @@ function Registration({ session }: { session: RegistrationSession }) {
         <Section title="Your public key">
           <KeyForm projectId={project.id} link={session} onRegistered={setKid} />
         </Section>
-        <NoKeyPair algorithms={algorithms} />
+        {command !== undefined && (
+          <Section title="No key pair yet?">
+            <Text mb="xs">
+              This makes one with OpenSSL. Keep private.pem secret, and paste what is printed above.
+            </Text>
+            <CopyBlock
+              value={`${command} -out private.pem\nopenssl pkey -in private.pem -pubout`}
+              name="command that makes a key pair"
+            />
+          </Section>
+        )}
       </Stack>
     </>
   )
 }
 
-/** How OpenSSL makes a key pair, for the first of these algorithms that the link accepts. */
-const generated = {
-  ES256: 'openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out private.pem',
-  RS256: 'openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:3072 -out private.pem',
-  EdDSA: 'openssl genpkey -algorithm ED25519 -out private.pem',
-}
-
-function NoKeyPair({ algorithms }: Pick<RegistrationSession, 'algorithms'>) {
-  const found = Object.entries(generated).find(([alg]) => algorithms.some((one) => one === alg))
-  if (found === undefined) return null
-  const commands = `${found[1]}\nopenssl pkey -in private.pem -pubout`
-  return (
-    <Section title="No key pair yet?">
-      <Text mb="xs">
-        This makes one with OpenSSL. Keep private.pem secret, and paste what is printed above.
-      </Text>
-      <CopyBlock value={commands} name="command that makes a key pair" />
-    </Section>
-  )
-}
-
-type RegisteredProps = { session: RegistrationSession; kid: string; onAnother(): void }
-
-function Registered({ session, kid, onAnother }: RegisteredProps) {
+function Registered(props: { session: RegistrationSession; kid: string; onAnother(): void }) {
+  const { session, kid, onAnother } = props
   const query = useKey(session.project.id, kid)
   return (
     <QueryResult query={query}>
@@ -152,12 +147,8 @@ function Registered({ session, kid, onAnother }: RegisteredProps) {
               </Group>
             </Section>
             <SignSection session={session} jwtKey={key} />
-            <CheckSection session={session} isActive={key.active} />
-            <NextSection session={session} jwtKey={key}>
-              <Button variant="default" onClick={onAnother}>
-                Register another key
-              </Button>
-            </NextSection>
+            <CheckSection session={session} jwtKey={key} />
+            <NextSection session={session} jwtKey={key} onAnother={onAnother} />
           </Stack>
         </>
       )}
@@ -191,12 +182,11 @@ function SignSection({ session: { issuer }, jwtKey: { id, details } }: KeyProps)
 }
 
 /** Checks a token, by which the user proves to have the private key. */
-function CheckSection(props: { session: RegistrationSession; isActive: boolean }) {
-  const { session, isActive } = props
+function CheckSection({ session, jwtKey }: KeyProps) {
   const [token, setToken] = useState('')
   const { check, report } = useTokenCheck(session.project.id, token)
   const proof = {
-    title: isActive
+    title: jwtKey.active
       ? 'This token is valid'
       : 'The token is right, and valid once the key is active',
     text: 'You signed it with the key that you registered.',
@@ -220,19 +210,12 @@ function CheckSection(props: { session: RegistrationSession; isActive: boolean }
   )
 }
 
-function NextSection({ session, jwtKey, children }: KeyProps & { children: ReactNode }) {
-  const { active, updateTime, details } = jwtKey
+function NextSection({ session, jwtKey, onAnother }: KeyProps & { onAnother(): void }) {
   const { returnUrl } = session
   return (
     <Section title="What happens next">
-      {active ? (
-        <Countdown
-          from={updateTime}
-          until={details.convergedTime}
-          waiting="Wait before you sign: verifiers are still loading the key"
-          done="Your key is active"
-          since="All verifiers that honor the cache headers have known it since"
-        />
+      {jwtKey.active ? (
+        <NewKeyCountdown {...jwtKey} />
       ) : (
         <Text size="md">
           The people who sent you this link approve the key. Until then, verifiers reject its
@@ -245,7 +228,9 @@ function NextSection({ session, jwtKey, children }: KeyProps & { children: React
             Back to {new URL(returnUrl).host}
           </Button>
         )}
-        {children}
+        <Button variant="default" onClick={onAnother}>
+          Register another key
+        </Button>
       </Group>
     </Section>
   )

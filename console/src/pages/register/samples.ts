@@ -12,11 +12,7 @@ const programs: Record<string, [text: string, file: string, signs: RegExp]> = {
   Python: [py, 'sign.py · pip install "pyjwt[crypto]"', notMlDsa],
   Java: [java, 'Sign.java · no library needed', /./],
   Go: [go, 'main.go · go get github.com/golang-jwt/jwt/v5', notMlDsa],
-  '.NET': [
-    net,
-    'Program.cs · dotnet add package Microsoft.IdentityModel.JsonWebTokens (our tests do not run this one)',
-    notEd,
-  ],
+  '.NET': [net, 'Program.cs · dotnet add package Microsoft.IdentityModel.JsonWebTokens', notEd],
 }
 
 export function samplesFor(key: { issuer: string; kid: string; alg: string }) {

@@ -3,12 +3,7 @@ import { useMemo } from 'react'
 import { Link } from 'wouter'
 import { ActionsMenu, RowLink } from '../../../components/data-table.tsx'
 import { KeyStateBadge } from '../../../components/state-badge.tsx'
-import {
-  OptionalTime,
-  RelativeTime,
-  rowNames,
-  withVisibleControls,
-} from '../../../components/text.tsx'
+import { OptionalTime, RelativeTime, rowNames } from '../../../components/text.tsx'
 import {
   type SortableColumn,
   type Sorting,
@@ -35,7 +30,7 @@ export function KeyTable(props: {
 }) {
   const { projectId, rows, sorting, selected, onSelect, onAction } = props
   const { mayWrite } = useRights(projectId)
-  const nameOf = useMemo(() => rowNames(rows, ({ label }) => withVisibleControls(label)), [rows])
+  const nameOf = useMemo(() => rowNames(rows, ({ label }) => label), [rows])
   const columns = useMemo(
     () => columnsOf(nameOf, mayWrite ? onAction : undefined),
     [nameOf, mayWrite, onAction],
