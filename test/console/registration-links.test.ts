@@ -17,7 +17,6 @@ import {
   createLink,
   keyField,
   openStranger,
-  programOf,
   registerKey,
 } from '../support/console/registration-links.ts'
 import { run, snippetFolder } from '../support/console/snippets.ts'
@@ -31,89 +30,128 @@ const settings = { PUBRING_RETURN_ORIGINS: 'https://platform.example.com' }
 const console_ = await openConsole(settings, clock)
 const { id: projectId } = await console_.client.projects.get('default')
 
-const sh = (cwd: string, line: string) =>
-  execFileSync('sh', ['-ec', line], { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
-
-/** What tools print, as a person pastes it; the private key is in private.pem. */
-const tries: Record<string, (folder: string) => string> = {
-  'OpenSSL, as the page says': (folder) =>
-    sh(
-      folder,
-      'openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out private.pem; openssl pkey -in private.pem -pubout',
-    ),
-  'ssh-keygen': (folder) =>
-    sh(folder, `ssh-keygen -q -t rsa -b 3072 -m PKCS8 -N '' -f private.pem; cat private.pem.pub`),
-  // RSA.ExportSubjectPublicKeyInfoPem prints no line break at the end, on Windows CRLF between lines.
-  '.NET': (folder) =>
-    sh(
-      folder,
-      'openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048 -out private.pem; openssl pkey -in private.pem -pubout',
-    )
-      .trim()
-      .replaceAll('\n', '\r\n'),
+/** How a stranger makes a key pair and signs with it. */
+interface Try {
+  /** Returns the public key to paste. */
+  make(page: Page, folder: string): Promise<string> | string
+  sign(page: Page, folder: string): Promise<string>
+  newKeys: 'active' | 'inactive'
 }
 
-describe('a stranger gets from the link to a valid token', () => {
-  test.each(Object.entries(tries))('with a key made by %s', async (name, make) => {
-    const note = `ACME Corp, key of ${name}`
-    const page = await openStranger(console_, name.startsWith('ssh') ? phone : {})
-    await page.goto(await createLink(console_, { note, newKeys: 'active', returnUrl }))
-    await page.getByText(note).waitFor()
-    const folder = snippetFolder()
-    const kid = await registerKey(page, make(folder))
+/** A tool that makes private.pem and prints what is pasted; the program of the page for Node signs. */
+const tool = (line: string, paste = (printed: string) => printed): Try => ({
+  make(_page, folder) {
+    const printed = execFileSync('sh', ['-ec', line], {
+      cwd: folder,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
     rememberPrivateKey(readFileSync(join(folder, 'private.pem'), 'utf8'))
-    writeFileSync(join(folder, 'sign.js'), await programOf(page, 'Node'))
-    const printed = await run([process.execPath, 'sign.js'], folder)
-    const token = rememberSecret('a token', printed.trim())
-    expect(await checkToken(page, token)).toMatch(/^This token is valid/)
-    expect(await page.locator('[data-step=failed], [data-step=warning]').count()).toBe(0)
-    expect(await page.evaluate('document.documentElement.scrollWidth > innerWidth')).toBe(false)
-    expect(await console_.client.keys.get('default', kid)).toMatchObject({ active: true })
-    const back = page.getByRole('link', { name: 'Back to platform.example.com' })
-    expect(await back.getAttribute('href')).toBe(returnUrl)
-    await page.context().close()
-  })
+    return paste(printed)
+  },
+  async sign(page, folder) {
+    const program = await page.getByLabel('program for Node', { exact: true }).textContent()
+    writeFileSync(join(folder, 'sign.js'), program ?? '')
+    return (await run([process.execPath, 'sign.js'], folder)).trim()
+  },
+  newKeys: 'active',
+})
 
-  test('with a key made by the browser, and the keyboard alone', async () => {
-    const page = await openStranger(console_)
-    await page.goto(await createLink(console_))
-    await keyField(page).waitFor()
-    const jwk = await page.evaluate<string>(`(async () => {
-      const { subtle } = crypto
-      globalThis.pair = await subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, false, ['sign'])
-      return JSON.stringify(await subtle.exportKey('jwk', pair.publicKey))
-    })()`)
-    await tabTo(page, 'Public key')
-    await page.keyboard.insertText(jwk)
-    await page.getByText('This is a JWK').waitFor()
-    await tabTo(page, 'Extract public key')
-    await page.keyboard.press('Enter')
-    await page.getByText('Valid key').waitFor()
-    await tabTo(page, 'Register key')
-    await page.keyboard.press('Enter')
-    await page.getByRole('heading', { name: 'Your key is registered' }).waitFor()
-    expect(await focusedName(page)).toBe('Your key is registered')
-    const { issuer } = await console_.client.jwks.discovery(projectId)
-    const token = await page.evaluate<string>(`(async () => {
-      const now = Math.floor(Date.now() / 1000)
-      const encode = (value) => btoa(value).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
-      const kid = document.querySelector('.large-kid').textContent
-      const header = { alg: 'ES256', kid }
-      const claims = { iss: '${issuer}', iat: now, exp: now + 300 }
-      const input = [header, claims].map((each) => encode(JSON.stringify(each))).join('.')
-      const algorithm = { name: 'ECDSA', hash: 'SHA-256' }
-      const signed = await crypto.subtle.sign(algorithm, pair.privateKey, new TextEncoder().encode(input))
-      return input + '.' + encode(String.fromCharCode(...new Uint8Array(signed)))
-    })()`)
-    rememberSecret('a token', token)
-    await tabTo(page, 'Token')
-    await page.keyboard.insertText(token)
-    await tabTo(page, 'Check token')
-    await page.keyboard.press('Enter')
-    await page.getByText('The token is right, and valid once the key is active').waitFor()
-    await page.getByText('The people who sent you this link approve the key').waitFor()
-    await page.context().close()
-  })
+const tries: Record<string, Try> = {
+  'OpenSSL, as the page says': tool(
+    'openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out private.pem; openssl pkey -in private.pem -pubout',
+  ),
+  'ssh-keygen': tool(
+    `ssh-keygen -q -t rsa -b 3072 -m PKCS8 -N '' -f private.pem; cat private.pem.pub`,
+  ),
+  // RSA.ExportSubjectPublicKeyInfoPem prints no line break at the end, on Windows CRLF between lines.
+  '.NET': tool(
+    'openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048 -out private.pem; openssl pkey -in private.pem -pubout',
+    (printed) => printed.trim().replaceAll('\n', '\r\n'),
+  ),
+  'the browser': {
+    make: (page) =>
+      page.evaluate<string>(`(async () => {
+        const { subtle } = crypto
+        globalThis.pair = await subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, false, ['sign'])
+        return JSON.stringify(await subtle.exportKey('jwk', pair.publicKey))
+      })()`),
+    async sign(page) {
+      const { issuer } = await console_.client.jwks.discovery(projectId)
+      return page.evaluate<string>(`(async () => {
+        const now = Math.floor(Date.now() / 1000)
+        const encode = (value) => btoa(value).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
+        const kid = document.querySelector('.large-kid').textContent
+        const header = { alg: 'ES256', kid }
+        const claims = { iss: '${issuer}', iat: now, exp: now + 300 }
+        const input = [header, claims].map((each) => encode(JSON.stringify(each))).join('.')
+        const algorithm = { name: 'ECDSA', hash: 'SHA-256' }
+        const signed = await crypto.subtle.sign(algorithm, pair.privateKey, new TextEncoder().encode(input))
+        return input + '.' + encode(String.fromCharCode(...new Uint8Array(signed)))
+      })()`)
+    },
+    newKeys: 'inactive',
+  },
+}
+
+/** What the page says at the end, if keys are active at once and if they wait. */
+const endings = {
+  active: [/^This token is valid/, /verifiers/],
+  inactive: [
+    /^The token is right, and valid once the key is active/,
+    /you this link approve the key/,
+  ],
+} as const
+
+describe('a stranger gets from the link to a valid token, by the keyboard alone, on a phone', () => {
+  test.each(Object.entries(tries))(
+    'with a key made by %s',
+    async (name, { make, sign, newKeys }) => {
+      const note = `ACME Corp, key of ${name}`
+      const page = await openStranger(console_, phone)
+      await page.goto(await createLink(console_, { note, newKeys, returnUrl }))
+      await page.getByText(note).first().waitFor()
+      const folder = snippetFolder()
+      const press = async (control: string) => {
+        await tabTo(page, control)
+        await page.keyboard.press('Enter')
+      }
+      await tabTo(page, 'Public key')
+      await page.keyboard.insertText(await make(page, folder))
+      const extract = page.getByRole('button', { name: 'Extract public key' })
+      const accepted = page.getByText('Valid key')
+      await extract.or(accepted).waitFor()
+      if (await extract.isVisible()) await press('Extract public key')
+      await accepted.waitFor()
+      await press('Register key')
+      await page.getByRole('heading', { name: 'Your key is registered' }).waitFor()
+      expect(await focusedName(page)).toBe('Your key is registered')
+      const token = rememberSecret('a token', await sign(page, folder))
+      await tabTo(page, 'Token')
+      await page.keyboard.insertText(token)
+      await press('Check token')
+      const verdict = page.locator('[data-verdict]')
+      await verdict.waitFor()
+      const [title, next] = endings[newKeys]
+      expect(await verdict.textContent()).toMatch(title)
+      expect(await page.locator('[data-step=failed]').count()).toBe(0)
+      const warnings = newKeys === 'active' ? 0 : 1
+      expect(await page.locator('[data-step=warning]').count()).toBe(warnings)
+      const region = page.getByRole('region', { name: 'What happens next' })
+      expect(await region.textContent()).toMatch(next)
+      expect(await accessibilityViolations(page)).toEqual([])
+      for (const width of [phone.viewport?.width ?? 0, 1_280]) {
+        await page.setViewportSize({ width, height: 844 })
+        expect(await page.evaluate('document.documentElement.scrollWidth > innerWidth')).toBe(false)
+      }
+      const kid = (await page.locator('.large-kid').textContent()) ?? ''
+      const key = await console_.client.keys.get('default', kid)
+      expect(key).toMatchObject({ active: newKeys === 'active' })
+      await tabTo(page, 'Back to platform.example.com')
+      expect(await page.evaluate('document.activeElement.href')).toBe(returnUrl)
+      await page.context().close()
+    },
+  )
 })
 
 test('the advice about a token of another issuer names nothing that the page does not have', async () => {
