@@ -1033,7 +1033,7 @@ export type Jwks = {
   keys: Jwk[]
 }
 
-/** The keys of a project that were ever active, and when. A second counts only if the key was active during all of it. */
+/** The keys of a project that were ever active, and when, in seconds since 1970. A second counts only if the key was active during all of it. */
 export type KeyHistory = {
   /** The issuer of the project. */
   iss: string
@@ -1061,23 +1061,23 @@ export type KeyHistory = {
     pub?: string
     /** The only algorithm of the key. */
     alg: JwsAlgorithm
-    /** When the key was registered. In seconds since 1970. */
+    /** When it was registered. */
     iat: number
-    /** When the key was first active. In seconds since 1970. */
+    /** When the key was first active. */
     active_from: number
-    /** The times between its activations when it was not active: at most 100, of which the first may join several, with what lies between them. */
+    /** The seconds between its activations in which it was not active: at most 100 times, of which the first may join several, with what lies between them. */
     inactive?: {
-      /** The first second. In seconds since 1970. */
+      /** The first second. */
       from: number
-      /** The second after it. In seconds since 1970. */
+      /** The second after it. */
       until: number
     }[]
-    /** The end: when it was deactivated, or its `expireTime`, which may lie ahead. In seconds since 1970. */
+    /** The end: when it was deactivated, or its `expireTime`, which may lie ahead. */
     exp?: number
-    /** Unless the key just expired. A `compromised` key is to be trusted at no time: a thief can date a token back. */
     revoked?: {
-      /** `exp`, or when the key was found compromised, if that was earlier. In seconds since 1970. */
+      /** `exp`, or when the key was found compromised, if that was earlier. */
       revoked_at: number
+      /** A key that only expired is not revoked. Trust a `compromised` key at no time. */
       reason: 'unspecified' | 'superseded' | 'compromised'
     }
   }[]
@@ -1087,24 +1087,24 @@ export type KeyHistory = {
     kid: string
     /** RFC 7638, SHA-256, base64url. */
     thumbprint: string
-    /** When the key was first active. In seconds since 1970. */
+    /** When the key was first active. */
     active_from: number
-    /** The times between its activations when it was not active: at most 100, of which the first may join several, with what lies between them. */
+    /** The seconds between its activations in which it was not active: at most 100 times, of which the first may join several, with what lies between them. */
     inactive?: {
-      /** The first second. In seconds since 1970. */
+      /** The first second. */
       from: number
-      /** The second after it. In seconds since 1970. */
+      /** The second after it. */
       until: number
     }[]
-    /** The end: when it was deactivated, or its `expireTime`, which may lie ahead. In seconds since 1970. */
+    /** The end: when it was deactivated, or its `expireTime`, which may lie ahead. */
     exp?: number
-    /** Unless the key just expired. A `compromised` key is to be trusted at no time: a thief can date a token back. */
     revoked?: {
-      /** `exp`, or when the key was found compromised, if that was earlier. In seconds since 1970. */
+      /** `exp`, or when the key was found compromised, if that was earlier. */
       revoked_at: number
+      /** A key that only expired is not revoked. Trust a `compromised` key at no time. */
       reason: 'unspecified' | 'superseded' | 'compromised'
     }
-    /** When it was deleted. In seconds since 1970. */
+    /** When it was deleted. */
     deleted_at: number
   }[]
 }

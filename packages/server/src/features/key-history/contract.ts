@@ -1,10 +1,9 @@
 import type { Static } from 'typebox'
 import { component, Type, text, Uuid } from '../../kernel/contract.ts'
-import { endReasons } from '../keys/contract.ts'
+import { endReasonName } from '../keys/contract.ts'
 import { jwkMembers } from '../publishing/contract.ts'
 
-const seconds = (description: string) =>
-  Type.Integer({ description: `${description} In seconds since 1970.`, examples: [1_790_000_000] })
+const seconds = (description: string) => Type.Integer({ description, examples: [1_790_000_000] })
 
 const lifeMembers = {
   active_from: seconds('When the key was first active.'),
@@ -13,7 +12,7 @@ const lifeMembers = {
       Type.Object({ from: seconds('The first second.'), until: seconds('The second after it.') }),
       {
         description:
-          'The times between its activations when it was not active: at most 100, of which the first may join several, with what lies between them.',
+          'The seconds between its activations in which it was not active: at most 100 times, of which the first may join several, with what lies between them.',
       },
     ),
   ),
@@ -21,22 +20,18 @@ const lifeMembers = {
     seconds('The end: when it was deactivated, or its `expireTime`, which may lie ahead.'),
   ),
   revoked: Type.Optional(
-    Type.Object(
-      {
-        revoked_at: seconds('`exp`, or when the key was found compromised, if that was earlier.'),
-        reason: Type.Enum([...endReasons], { examples: ['superseded'] }),
-      },
-      {
-        description:
-          'Unless the key just expired. A `compromised` key is to be trusted at no time: a thief can date a token back.',
-      },
-    ),
+    Type.Object({
+      revoked_at: seconds('`exp`, or when the key was found compromised, if that was earlier.'),
+      reason: endReasonName(
+        'A key that only expired is not revoked. Trust a `compromised` key at no time.',
+      ),
+    }),
   ),
 }
 
 export const KeyHistory = component(
   'KeyHistory',
-  'The keys of a project that were ever active, and when. A second counts only if the key was active during all of it.',
+  'The keys of a project that were ever active, and when, in seconds since 1970. A second counts only if the key was active during all of it.',
   {
     iss: text(
       'The issuer of the project.',
@@ -46,11 +41,7 @@ export const KeyHistory = component(
     revision: Type.Integer({ description: 'The last event that it accounts for.' }),
     head: text('Hash of that event: `ledger-proof` shows that the log has it.'),
     keys: Type.Array(
-      Type.Object({
-        ...jwkMembers,
-        iat: seconds('When the key was registered.'),
-        ...lifeMembers,
-      }),
+      Type.Object({ ...jwkMembers, iat: seconds('When it was registered.'), ...lifeMembers }),
       { description: 'Oldest first.' },
     ),
     deleted: Type.Array(

@@ -1,38 +1,54 @@
 import { setImmediate } from 'node:timers/promises'
 import { type ChainPosition, genesisHash } from '@pubring/client/internal/log/chain'
-import { LRUCache } from 'lru-cache'
 import { createSemaphore } from '../../async/semaphore.ts'
-import { createSingleFlight } from '../../async/single-flight.ts'
-import type { Store } from '../../kernel/context.ts'
-import { entityTag } from '../../kernel/entity-tags.ts'
-import { contradictedProject, notFound, storageUnavailable } from '../../kernel/faults.ts'
-import type { Kernel } from '../../kernel/kernel.ts'
-import { readEventRows } from '../../kernel/ledger/event-reads.ts'
+import { contradictedProject, storageUnavailable } from '../../kernel/faults.ts'
+import type { EventContent, Members } from '../../kernel/ledger/chain.ts'
 import { readAccepted, readEntries } from '../../kernel/ledger/reads.ts'
-import { entryBreak } from '../../kernel/ledger/verification.ts'
+import { applyEffect } from '../../kernel/ledger/subject.ts'
+import { entryBreak, pageSize } from '../../kernel/ledger/verification.ts'
 import { oneFor } from '../../kernel/shared.ts'
-import { readNewest } from '../../kernel/storage/each.ts'
+import { cachedByHead } from '../../kernel/storage/cached.ts'
+import type { Db } from '../../kernel/storage/schema.ts'
 import { earliest, latest } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
-import type { KeyDocument } from '../keys/documents.ts'
-import { issuerOf, jwksEntry } from '../keys/jwks.ts'
+import { jwksEntry } from '../keys/jwks.ts'
 import { readKeySetInPages } from '../keys/reads.ts'
-import type { KeySet } from '../keys/stored.ts'
-import { applyToLives, type KeyLife } from './lives.ts'
+import { type KeySet, keySetBytes, keys } from '../keys/stored.ts'
 
-/** The lives of all keys that a project ever had, at the head of its ledger. */
-export interface KeyHistory {
-  revision: number
-  head: string
-  lives: ReadonlyMap<string, KeyLife>
-  /** `key-history.json`. */
-  document: KeyDocument
+/** Times (ISO 8601) between which a key is active; `until` is excluded, and may lie ahead. */
+interface ActiveSpan {
+  from: string
+  until?: string
 }
 
-const maxCachedBytes = 32 * 1024 * 1024
+/** What the ledger says of a key, which may be deleted. */
+export interface KeyLife {
+  id: string
+  /** Its members after its last event, or before its deletion. */
+  members: Members
+  /** In the order of its activations. */
+  spans: readonly ActiveSpan[]
+  /** When its end was first said to be compromised. */
+  compromisedTime?: string
+  deleteTime?: string
+}
 
-/** Events of one read, between which other requests are served. */
-const pageSize = 500
+type Lives = ReadonlyMap<string, KeyLife>
+
+/** The keys of a project, and the lives of all that it ever had, at the head of its ledger. */
+export type KeyHistory = KeySet & { lives: Lives }
+
+/** Anyone can ask for the history of any project, which reads its whole ledger the first time. */
+const placesOf = oneFor((_db: Db) =>
+  createSemaphore({
+    permits: 2,
+    maxWaiting: 100,
+    fullError: () =>
+      storageUnavailable('Too many key histories are being read. Try again soon.', 2),
+  }),
+)
+
+const waitingTimeoutMs = 5_000
 
 /** The deleted keys that the document has, those deleted last: it stays small however old the project is. */
 const maxDeleted = 1_000
@@ -40,136 +56,129 @@ const maxDeleted = 1_000
 /** The gaps of one key. Earlier ones become one, so that the document claims less trust, and never more. */
 const maxGaps = 100
 
-/** Anyone can ask for the history of any project, which reads its whole ledger the first time. */
-const maxReads = 2
-const maxWaiting = 100
-const waitingTimeoutMs = 5_000
-
-/**
- * Reads the history of a project at this head of its ledger, or a later one. It is kept in memory, so that
- * after a change only the new events are read. Throws `project_not_found` or `storage_unavailable`.
- */
-export const keyHistoryOf = oneFor(({ store: { published: store }, config }: Kernel) => {
-  const copies = new LRUCache<string, KeyHistory>({
-    maxSize: maxCachedBytes,
-    sizeCalculation: bytesOf,
-  })
-  const reads = createSingleFlight<KeyHistory>()
-  const places = createSemaphore({ permits: maxReads, maxWaiting, fullError: tooManyReads })
-
-  async function read(projectId: string): Promise<KeyHistory> {
-    const keySet = await readNewest(store, projectId, readKeySetInPages)
-    if (keySet === undefined) throw notFound('project_not_found')
-    const { revision, head } = keySet
-    const earlier = await stillPartOf(store.read, projectId, keySet, copies.get(projectId))
-    const lives = await livesAt(store.read, projectId, keySet, earlier)
-    const body = historyText(issuerOf(config.publicUrl, projectId), projectId, keySet, lives)
-    const history = { revision, head, lives, document: { body, etag: entityTag(body) } }
-    copies.set(projectId, history)
-    return history
-  }
-  return async (projectId: string, head: string): Promise<KeyHistory> => {
-    const known = copies.get(projectId)
-    if (known?.head === head) return known
-    // Only callers that have read the same head share a read: for others it may be too old.
-    return reads.run(`${projectId} ${head}`, async () => {
-      const release = await places.acquire(waitingTimeoutMs)
-      try {
-        return await read(projectId)
-      } finally {
-        release()
-      }
-    })
-  }
+/** The history of a project; undefined if it does not exist. Throws `storage_unavailable`. */
+export const keyHistoryOf = cachedByHead<KeyHistory>({
+  async read(db, projectId, earlier) {
+    const release = await placesOf(db).acquire(waitingTimeoutMs)
+    try {
+      const keySet = await readKeySetInPages(db, projectId)
+      if (keySet === undefined) return undefined
+      // A fail-over may have discarded the end of the earlier history.
+      const lives =
+        (earlier && (await livesAt(db, projectId, keySet, earlier))) ??
+        (await livesAt(db, projectId, keySet))
+      if (lives === undefined) throw contradictedProject()
+      return { ...keySet, lives }
+    } finally {
+      release()
+    }
+  },
+  bytes: ({ lives, ...keySet }) =>
+    lives
+      .values()
+      .reduce((sum, life) => sum + 100 * life.spans.length + 1_000, keySetBytes(keySet)),
+  maxBytes: 32 * 1024 * 1024,
 })
 
-function tooManyReads() {
-  const detail = 'Too many key histories are being read for the first time. Try again soon.'
-  return storageUnavailable(detail, 2)
-}
-
-/** Approximate. */
-function bytesOf({ lives, document }: KeyHistory): number {
-  const spans = lives.values().reduce((sum, life) => sum + life.spans.length, 0)
-  return 1_000 + document.body.length + 1_000 * lives.size + 100 * spans
-}
-
-type Read = Store['published']['read']
-
-/** The earlier history if the ledger still begins with it: a fail-over may have discarded its end. */
-async function stillPartOf(
-  read: Read,
+/**
+ * The lives at the head of the key set, by ids, made of an earlier history and the events since. Undefined if
+ * one of these is not as it was recorded, unless an operator accepted it.
+ */
+async function livesAt(
+  db: Db,
   projectId: string,
-  { revision }: KeySet,
-  earlier: KeyHistory | undefined,
-): Promise<KeyHistory | undefined> {
-  if (earlier === undefined || earlier.revision > revision) return undefined
-  const range = { after: earlier.revision - 1, limit: 1 }
-  const [event] = await read((db) => readEventRows(db, projectId, range))
-  return event?.hash === earlier.head ? earlier : undefined
+  { revision, head }: KeySet,
+  earlier?: KeyHistory,
+): Promise<Lives | undefined> {
+  const lives = new Map(earlier?.lives)
+  let last: ChainPosition = { revision: earlier?.revision ?? 0, hash: earlier?.head ?? genesisHash }
+  let accepted: number | undefined
+  while (last.revision < revision) {
+    const limit = Math.min(pageSize, revision - last.revision)
+    const entries = await readEntries(db, projectId, { after: last.revision, limit })
+    if (entries.length === 0) return undefined
+    for (const entry of entries) {
+      if (entryBreak(last, entry) !== undefined) {
+        accepted ??= (await readAccepted(db)).get(projectId) ?? 0
+        if (last.revision >= accepted) return undefined
+      }
+      if (entry.content !== undefined) applyToLives(lives, entry.content)
+      last = { revision: Number(entry.revision), hash: entry.hash }
+    }
+    // Other requests are served between the pages.
+    await setImmediate()
+  }
+  return last.revision === revision && last.hash === head ? lives : undefined
+}
+
+/** Changes the map, and none of its values. */
+function applyToLives(lives: Map<string, KeyLife>, event: EventContent): void {
+  for (const effect of keys.effects(event)) {
+    const { id } = effect
+    const before: KeyLife = lives.get(id) ?? { id, members: {}, spans: [] }
+    const isDeletion = effect.action === 'delete'
+    const members = isDeletion ? before.members : applyEffect(before.members, effect)
+    const isCompromised = members.reason === 'compromised'
+    lives.set(id, {
+      id,
+      members,
+      spans: spansAfter(before.spans, isDeletion ? {} : members, event.time),
+      ...present({
+        compromisedTime: isCompromised ? (before.compromisedTime ?? event.time) : undefined,
+        deleteTime: isDeletion ? event.time : undefined,
+      }),
+    })
+  }
 }
 
 /**
- * The lives at the head of the key set, made of an earlier history and the events since. Throws
- * `storage_unavailable` if one of these is not as it was recorded, unless an operator accepted it.
+ * The spans after an event. If the clock was set back before it, a span may end before it begins: then it
+ * is empty, and the key counts as active for less time, never for more.
  */
-async function livesAt(
-  read: Read,
-  projectId: string,
-  { revision, head }: KeySet,
-  earlier: KeyHistory | undefined,
-): Promise<ReadonlyMap<string, KeyLife>> {
-  const lives = new Map(earlier?.lives)
-  let last: ChainPosition = {
-    revision: earlier?.revision ?? 0,
-    hash: earlier?.head ?? genesisHash,
+function spansAfter(
+  before: readonly ActiveSpan[],
+  { active, expireTime }: Members,
+  time: string,
+): readonly ActiveSpan[] {
+  const isOver = (until: Members[string]) => until !== undefined && String(until) <= time
+  const isNow = active === true && !isOver(expireTime)
+  const end = expireTime === undefined ? {} : { until: String(expireTime) }
+  const last = before.at(-1)
+  if (last === undefined || isOver(last.until)) {
+    return isNow ? [...before, { from: time, ...end }] : before
   }
-  let accepted: number | undefined
-  while (last.revision < revision) {
-    const range = { after: last.revision, limit: Math.min(pageSize, revision - last.revision) }
-    const entries = await read((db) => readEntries(db, projectId, range))
-    if (entries.length === 0) break
-    for (const entry of entries) {
-      if (entryBreak(last, entry) !== undefined) {
-        accepted ??= (await read(readAccepted)).get(projectId) ?? 0
-        if (last.revision >= accepted) throw contradictedProject()
-      }
-      if (entry.content?.type.startsWith('key.')) applyToLives(lives, entry.content)
-      last = { revision: Number(entry.revision), hash: entry.hash }
-    }
-    await setImmediate()
-  }
-  if (last.revision !== revision || last.hash !== head) throw contradictedProject()
-  return lives
+  return [...before.slice(0, -1), { from: last.from, ...(isNow ? end : { until: time }) }]
+}
+
+/** Whether the key was active at the time (ISO 8601). */
+export function wasActiveAt(spans: readonly ActiveSpan[], time: string): boolean {
+  return spans.some(({ from, until }) => from <= time && (until === undefined || time < until))
 }
 
 /** Times are in whole seconds, and claim a second only if the key was active during all of it. */
 const seconds = (time: string) => Math.floor(Date.parse(time) / 1_000)
 const nextSecond = (time: string) => Math.ceil(Date.parse(time) / 1_000)
 
-/** Deleted keys have no more than a thumbprint, because their material is gone. */
-function historyText(
-  issuer: string,
-  projectId: string,
-  { revision, head, keys }: KeySet,
-  lives: ReadonlyMap<string, KeyLife>,
+/** `key-history.json`. Deleted keys have no more than a thumbprint, because their material is gone. */
+export function historyText(
+  iss: string,
+  ledgerId: string,
+  { revision, head, keys, lives }: KeyHistory,
 ): string {
   const listed = keys.flatMap((key) => {
     const life = lives.get(key.id)
     const times = life && !key.contradicted ? timesOf(life) : undefined
     return times ? [{ ...jwksEntry(key), iat: seconds(key.createTime), ...times }] : []
   })
-  const deleted = [...lives.values()]
-    .flatMap((life) => {
-      const { id, members, deleteTime } = life
-      const times = timesOf(life)
-      if (deleteTime === undefined || times === undefined) return []
-      const { publishedKid: kid = id, thumbprint } = members
-      return [{ kid, thumbprint, ...times, deleted_at: seconds(deleteTime) }]
-    })
-    .sort((a, b) => a.deleted_at - b.deleted_at)
-    .slice(-maxDeleted)
-  return JSON.stringify({ iss: issuer, ledgerId: projectId, revision, head, keys: listed, deleted })
+  const deleted = [...lives.values()].flatMap((life) => {
+    const { id, members, deleteTime } = life
+    const times = timesOf(life)
+    if (deleteTime === undefined || times === undefined) return []
+    const { publishedKid: kid = id, thumbprint } = members
+    return [{ kid, thumbprint, ...times, deleted_at: seconds(deleteTime) }]
+  })
+  const last = deleted.sort((a, b) => a.deleted_at - b.deleted_at).slice(-maxDeleted)
+  return JSON.stringify({ iss, ledgerId, revision, head, keys: listed, deleted: last })
 }
 
 /** The times of a key in the document; undefined if it was never active. */

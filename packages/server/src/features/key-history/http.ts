@@ -1,14 +1,16 @@
+import { entityTag } from '../../kernel/entity-tags.ts'
+import { notFound } from '../../kernel/faults.ts'
 import type { App } from '../../kernel/http/options.ts'
 import { ProjectPath } from '../../kernel/http/request/parameters.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { formatPosition, positionOf } from '../../kernel/ledger/position.ts'
+import { issuerOf } from '../keys/jwks.ts'
 import { documentRoute, json, publishedFolder } from '../publishing/http/documents.ts'
 import { KeyHistory } from './contract.ts'
-import { keyHistoryOf } from './history.ts'
+import { historyText, keyHistoryOf } from './history.ts'
 
 /** As fresh as the key sets: of the same head of the ledger, or a later one. */
 export function routes(app: App, kernel: Kernel): void {
-  const historyAt = keyHistoryOf(kernel)
   documentRoute(app, kernel, {
     url: `${publishedFolder}/key-history.json`,
     schema: {
@@ -22,11 +24,14 @@ export function routes(app: App, kernel: Kernel): void {
     headers: ['Pubring-Revision'],
     mediaType: json,
     readsMore: true,
-    async documentOf({ projectId, head: published, validity }) {
-      const { revision, head, document } = await historyAt(projectId, published)
-      const position = formatPosition(positionOf({ revision, hash: head }))
-      const heads = [{ ledgerId: projectId, hash: head }]
-      return { ...document, position, validity: { ...validity, heads } }
+    async documentOf({ projectId, validity }) {
+      const history = await keyHistoryOf(kernel.store, projectId)
+      if (history === undefined) throw notFound('project_not_found')
+      const { revision, head: hash } = history
+      const body = historyText(issuerOf(kernel.config.publicUrl, projectId), projectId, history)
+      const position = formatPosition(positionOf({ revision, hash }))
+      const heads = [{ ledgerId: projectId, hash }]
+      return { body, etag: entityTag(body), position, validity: { ...validity, heads } }
     },
   })
 }

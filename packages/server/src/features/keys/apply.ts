@@ -25,11 +25,10 @@ import {
   type KeyUpdate,
   keyChanged,
   keyEnded,
-  replacements,
   type WeaknessFinding,
   type WeaknessReport,
 } from './changes.ts'
-import type { JwtKeyUpdate, KeyWarning } from './contract.ts'
+import type { KeyWarning } from './contract.ts'
 import { blockInProject, isBlockedUnderLock } from './exposure/fingerprints.ts'
 import { activationTime } from './jwks.ts'
 import { findByKid } from './kids.ts'
@@ -46,7 +45,7 @@ import {
 import { appendKeyEvents, readStoredTexts, storeTexts, withdraw } from './published/stored.ts'
 import { publish } from './published/texts.ts'
 import { oldestFirst, readKeySet } from './reads.ts'
-import { keyEntityTags, replacementOf, withoutUse } from './states.ts'
+import { keyEntityTags, withoutUse } from './states.ts'
 import { type KeyRecord, type KeySet, keys, keyToRow } from './stored.ts'
 
 export async function updateKey(tx: Transaction, change: KeyPatch): Promise<Outcome<KeyUpdate>> {
@@ -59,7 +58,7 @@ export async function updateKey(tx: Transaction, change: KeyPatch): Promise<Outc
   requirePrecondition(precondition, key, time)
   requireUncontradicted('key', key)
   requireValidExpiry(key, patch, time)
-  const patched = patchKey(key, await withReason(tx, key, patch, time), time)
+  const patched = patchKey(key, patch, time)
   requireValidReason(patched, patch)
   if (key.endReason === 'compromised' && endsLater(key, patched, time)) throw keyCompromised()
   if (isActive(patched, time) && !isActive(key, time)) {
@@ -97,19 +96,6 @@ export async function patchEvents(
   return { events: [updated, ...caused, ...ended.flat()], warnings }
 }
 
-/** The patch of a key; if it ends an active one and gives no reason, with that of the rotation that replaces it. */
-async function withReason(
-  { hooks, db }: Transaction,
-  key: KeyRecord,
-  patch: JwtKeyUpdate,
-  time: string,
-): Promise<JwtKeyUpdate> {
-  const isEnd = patch.active === false || typeof patch.expireTime === 'string'
-  if (!isEnd || patch.reason !== undefined || !isActive(key, time)) return patch
-  const found = await hooks.run(replacements, db, key.projectId)
-  return replacementOf(key, found.flat()) ? { ...patch, reason: 'superseded' } : patch
-}
-
 /**
  * Sets the end of the key or brings it nearer, at once if the time is past. A proof counts once, even if the
  * key ends earlier anyway: repeated, it changes nothing, and must not undo what a person did since.
@@ -122,8 +108,7 @@ export async function endKey(
   const key = findKey(locked.keySet, kid)
   requireUncontradicted('key', key)
   const end = earliest(latest(expireTime, origin.time), key.expireTime)
-  const patch = { expireTime: end, ...present({ reason }) }
-  const patched = patchKey(key, await withReason(tx, key, patch, origin.time), origin.time)
+  const patched = patchKey(key, { expireTime: end, ...present({ reason }) }, origin.time)
   const use = await firstUse(locked.ledger, once)
   if (use === undefined) {
     if (patched === key) return { result: end, changed: false }

@@ -100,7 +100,7 @@ export type KeyUse = Static<typeof KeyUse>
 export const endReasons = ['unspecified', 'superseded', 'compromised'] as const
 export type EndReason = (typeof endReasons)[number]
 
-const endReasonName = (description: string) =>
+export const endReasonName = (description: string) =>
   Type.Enum([...endReasons], { description, examples: ['superseded'] })
 
 export const KeyStateEntry = component('KeyStateEntry', 'The state of a key.', {

@@ -52,8 +52,6 @@ interface Documents extends Record<KeySetName, PublishedDocument> {
 export interface PublishedProject extends Documents {
   projectId: string
   name: string
-  /** Hash of the last event of its ledger. */
-  head: string
   /** The last event of its ledger, as `REVISION.HASH8`. */
   position: string
   /** Seconds for which caches may reuse them: never past the next expiry of a key; 0 if stale. */
@@ -168,7 +166,6 @@ function withMaxAge(copy: ProjectCopy, time: number, limit: number): PublishedPr
     ...documents,
     projectId,
     name,
-    head,
     position: formatPosition(positionOf({ revision, hash: head })),
     maxAge,
     validity: { heads: [{ ledgerId: projectId, hash: head }], from, until },

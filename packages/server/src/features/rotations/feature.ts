@@ -1,6 +1,6 @@
 import { feature } from '../../kernel/feature.ts'
 import { on } from '../../kernel/hooks.ts'
-import { keyEnded, replacements } from '../keys/changes.ts'
+import { keyEnded } from '../keys/changes.ts'
 import { rotationChanges } from './changes.ts'
 import * as stored from './stored.ts'
 
@@ -10,9 +10,6 @@ export const rotations = feature({
   subjects: [stored.rotations],
   changes: rotationChanges,
   apply: () => import('./apply.ts'),
-  hooks: [
-    on(keyEnded, async (...all) => (await import('./rules.ts')).endRotations(...all)),
-    on(replacements, async (...all) => (await import('./reads.ts')).readRotations(...all)),
-  ],
+  hooks: [on(keyEnded, async (...all) => (await import('./rules.ts')).endRotations(...all))],
   http: () => import('./http.ts'),
 })

@@ -22,8 +22,7 @@ import {
   warned,
 } from '../../tokens/findings.ts'
 import { checkSignature, verifies } from '../../tokens/signatures.ts'
-import { keyHistoryOf } from '../key-history/history.ts'
-import type { KeyLife } from '../key-history/lives.ts'
+import { type KeyLife, keyHistoryOf } from '../key-history/history.ts'
 import { findBlockedOf } from '../keys/exposure/fingerprints.ts'
 import { recordExposureOf } from '../keys/exposure/incidents.ts'
 import { awaitsApproval, visibleKeys } from '../keys/introduction.ts'
@@ -55,7 +54,7 @@ export async function checkToken(
   request: TokenCheckRequest,
 ): Promise<TokenCheck> {
   const { link } = context.principal
-  const { keys: all, head } = await requireKeySet(kernel, projectId)
+  const { keys: all } = await requireKeySet(kernel, projectId)
   const keys = visibleKeys(all, link)
   const now = kernel.clock.now()
   const token = decodeToken(request.token)
@@ -63,7 +62,7 @@ export async function checkToken(
   const past = at === undefined ? undefined : parsePastTime(at, token, now)
   if ('fault' in token) return report([['well_formed', () => failed(token.fault)]])
   const { header, claims, warnings } = token
-  const lives = past && (await keyHistoryOf(kernel)(projectId, head)).lives
+  const lives = past && (await keyHistoryOf(kernel.store, projectId))?.lives
   const nowMs = past?.ms ?? now
   const key = findKey(keys, header.kid)
   const selection: Step<TokenCheckStep>[] = [
@@ -80,7 +79,7 @@ export async function checkToken(
       'key_active',
       () =>
         past && !key.contradicted
-          ? checkActiveThen(past, lives?.get(key.id), key.endReason === 'compromised')
+          ? checkActiveThen(past, lives?.get(key.id)?.spans ?? [], key.endReason === 'compromised')
           : checkActive(key, active, now, link),
     ],
     ['algorithm', () => checkAlgorithm(header.alg, key.jwsAlgorithm)],

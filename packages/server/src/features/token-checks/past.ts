@@ -2,7 +2,7 @@ import { invalidField } from '../../errors.ts'
 import { isoTime, parseTime } from '../../kernel/values/times.ts'
 import type { decodeToken } from '../../tokens/decode.ts'
 import { type Finding, failed, passed, warned } from '../../tokens/findings.ts'
-import { type KeyLife, wasActiveAt } from '../key-history/lives.ts'
+import { type KeyLife, wasActiveAt } from '../key-history/history.ts'
 
 /** The time of a check in the past. */
 export interface PastTime {
@@ -38,7 +38,7 @@ export function parsePastTime(
  */
 export function checkActiveThen(
   { ms, isOfCaller }: PastTime,
-  life: KeyLife | undefined,
+  spans: KeyLife['spans'],
   isCompromised: boolean,
 ): Finding {
   if (ms === undefined) {
@@ -47,8 +47,8 @@ export function checkActiveThen(
     )
   }
   const time = isoTime(ms)
-  if (life === undefined || !wasActiveAt(life, time)) {
-    return failed(`The key was not active at ${time}. ${describeLife(life)}`)
+  if (!wasActiveAt(spans, time)) {
+    return failed(`The key was not active at ${time}. ${describeSpans(spans)}`)
   }
   if (!isCompromised) return passed(`The key was active at ${time}.`)
   return isOfCaller
@@ -60,16 +60,12 @@ export function checkActiveThen(
       )
 }
 
-/** Spans that a detail names, the last ones. */
-const maxSpans = 3
-
-function describeLife(life: KeyLife | undefined): string {
-  const spans = life?.spans ?? []
-  if (spans.length === 0) return 'It never was.'
+/** Names the last times at which the key was active. */
+function describeSpans(spans: KeyLife['spans']): string {
   const named = spans
-    .slice(-maxSpans)
+    .slice(-3)
     .map(({ from, until }) => (until === undefined ? `since ${from}` : `from ${from} to ${until}`))
-  return `It was ${spans.length > maxSpans ? 'last ' : ''}active ${named.join(', ')}.`
+  return named.length === 0 ? 'It never was.' : `It was last active ${named.join(', ')}.`
 }
 
 /** The deleted key with this kid, with when it was active; undefined if there was none. */
@@ -79,5 +75,5 @@ export function describeDeleted(
 ): string | undefined {
   const life = lives.values().find(({ id, members }) => (members.publishedKid ?? id) === kid)
   if (life?.deleteTime === undefined) return undefined
-  return `The key was deleted at ${life.deleteTime}, and with it what verifies its signatures. ${describeLife(life)} Its thumbprint was ${life.members.thumbprint}.`
+  return `The key was deleted at ${life.deleteTime}, and with it what verifies its signatures. ${describeSpans(life.spans)} Its thumbprint was ${life.members.thumbprint}.`
 }

@@ -68,7 +68,8 @@ function createIdentityCache(store: HeadReader): Store['identifyProject'] {
 type HeadReader = Pick<Store, 'reader' | 'heads'>
 
 interface CachedRead<Value> {
-  read(db: Db, projectId: string): Promise<Value | undefined>
+  /** `earlier`: what was cached for an earlier head. */
+  read(db: Db, projectId: string, earlier?: Value): Promise<Value | undefined>
   bytes(value: Value): number
   maxBytes: number
 }
@@ -93,7 +94,7 @@ export function cachedByHead<Value extends { head: string }>({
     if (head === undefined) return undefined
     // Only callers that have read the same head share a query: for others it may be too old.
     return queries.run(`${projectId} ${head}`, async () => {
-      const value = await read(store.reader, projectId)
+      const value = await read(store.reader, projectId, cached)
       // Carries the head that it was read with, which may be newer than the one that was compared.
       if (value !== undefined && doorkeeper.seenRecently(projectId)) values.set(projectId, value)
       return value
