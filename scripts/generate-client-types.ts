@@ -25,6 +25,7 @@ import {
   KeyReporter,
   KeyUseReport,
   KeyUsesReported,
+  Verifiers,
 } from '../packages/server/src/features/key-uses/contract.ts'
 import {
   JwtKey,
@@ -67,7 +68,6 @@ import {
   tokenCheckSteps,
 } from '../packages/server/src/features/token-checks/contract.ts'
 import { TokenExchangeResponse } from '../packages/server/src/features/token-exchange/contract.ts'
-import { Verifiers } from '../packages/server/src/features/verifiers/contract.ts'
 import { ProjectHealth, Warning } from '../packages/server/src/features/warnings/contract.ts'
 import { Problem, roles } from '../packages/server/src/kernel/contract.ts'
 import { tokenCheckOutcomes } from '../packages/server/src/tokens/findings.ts'

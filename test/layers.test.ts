@@ -49,7 +49,7 @@ const neighbors: Record<string, string[]> = {
   health: ['log', 'publishing'],
   imports: [],
   'key-history': ['publishing'],
-  'key-uses': [],
+  'key-uses': ['publishing'],
   keys: [],
   log: ['publishing'],
   projects: [],
@@ -60,7 +60,6 @@ const neighbors: Record<string, string[]> = {
   'sign-in': ['access-rules', 'api-keys'],
   'token-checks': ['key-history'],
   'token-exchange': ['access-rules', 'api-keys'],
-  verifiers: ['publishing'],
   warnings: ['api-keys', 'rotations'],
 }
 
@@ -172,6 +171,7 @@ const resources: Record<string, string> = {
   events: 'events|history',
   health: 'health|status',
   imports: 'key-imports',
+  'key-uses': 'key-uses|verifiers',
   'registration-links': 'registration-links|registration-sessions',
   'sign-in': 'sign-in|sessions|people',
   'token-checks': 'token-checks|key-checks',

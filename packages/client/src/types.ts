@@ -302,8 +302,6 @@ export type KeyUsesReported = {
 export type KeyReporter = {
   /** The name of the verifier: 1 to 128 of `a-z`, `0-9` and `-`. */
   reporter: string
-  /** Seconds between two reports. After three of them without a report the verifier counts as silent. Default: `3600`. */
-  interval: number
   /** It has reported without a gap from this time on. */
   since: string
   /** Its last report. */

@@ -16,7 +16,6 @@ import { search } from './features/search/feature.ts'
 import { signIn } from './features/sign-in/feature.ts'
 import { tokenChecks } from './features/token-checks/feature.ts'
 import { tokenExchange } from './features/token-exchange/feature.ts'
-import { verifiers } from './features/verifiers/feature.ts'
 import { warnings } from './features/warnings/feature.ts'
 import type { Feature } from './kernel/feature.ts'
 import { kernel } from './kernel/kernel-feature.ts'
@@ -37,7 +36,6 @@ export const features: readonly Feature[] = [
   tokenExchange,
   publishing,
   keyHistory,
-  verifiers,
   events,
   search,
   warnings,

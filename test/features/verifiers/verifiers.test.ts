@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import type { Verifiers } from '../../../packages/server/src/features/key-uses/contract.ts'
 import { keySetReadersOf } from '../../../packages/server/src/features/publishing/readers.ts'
-import type { Verifiers } from '../../../packages/server/src/features/verifiers/contract.ts'
 import { startApp } from '../../support/app/app.ts'
 import { stoppedClock } from '../../support/app/clock.ts'
 import { fetchJwks, newProject, patchKey, registerKey } from '../../support/app/keys.ts'
@@ -85,18 +85,24 @@ test('the status names the followers that have asked, the last one first, with t
   ])
 })
 
-test('beyond 50,000 user agents of all projects, that of the project with the most is dropped', async () => {
+test('beyond 50,000 user agents of all projects, the project that nobody asked for the longest is dropped', async () => {
+  const since = clock.now()
   const { note, of } = keySetReadersOf({ clock })
   const fullJwks = { body: '', etag: '"x"' }
   const from = (projectId: string, userAgent: string) => note({ projectId, fullJwks }, userAgent)
   for (let index = 0; index < 49_998; index += 1) from(`project ${index}`, 'gateway')
   from('busy', 'one')
   from('busy', 'two')
-  from('another', 'gateway')
-  expect([...of('busy').byUserAgent.keys()]).toEqual(['two'])
-  from('and another', 'gateway')
-  expect(of('project 0').byUserAgent.size).toBe(0)
-  expect(of('project 1').byUserAgent.size).toBe(1)
+  clock.advance(1_000)
+  from('project 0', 'another')
+  expect(of('project 1')).toEqual({ since: clock.now(), byUserAgent: new Map() })
+  for (const [project, size] of [
+    ['project 0', 2],
+    ['busy', 2],
+    ['project 2', 1],
+  ] as const) {
+    expect(of(project)).toMatchObject({ since, byUserAgent: { size } })
+  }
 })
 
 test('beyond 1,000 user agents each new one drops the one that asked longest ago', async () => {

@@ -1,12 +1,5 @@
 import { change, type Origin } from '../../kernel/changes.ts'
-import type { KeyUseReport, KeyUsesReported } from './contract.ts'
-
-export interface KeyReport extends Required<KeyUseReport> {
-  origin: Origin
-  projectId: string
-  /** Whom the name of the reporter belongs to, if it is new. */
-  owner: string
-}
+import type { Use } from './stored.ts'
 
 export interface ReporterRemoval {
   origin: Origin
@@ -14,13 +7,19 @@ export interface ReporterRemoval {
   reporter: string
 }
 
+export interface KeyReport extends ReporterRemoval {
+  /** Whom the name of the reporter belongs to, if it is new. */
+  owner: string
+  /** Seconds between two reports. */
+  interval: number
+  /** The reported use of each key of the project. */
+  uses: (Use & { id: string })[]
+}
+
 /** A report changes nothing that a ledger accounts for: it has no revision and no event. */
 const outsideLedgers = { ledgers: () => [] }
 
 export const keyUseChanges = {
-  reportKeyUses: change<KeyReport, KeyUsesReported>('key_use.report', {
-    ...outsideLedgers,
-    isUnlimited: true,
-  }),
+  reportKeyUses: change<KeyReport>('key_use.report', { ...outsideLedgers, isUnlimited: true }),
   removeReporter: change<ReporterRemoval>('key_use.remove_reporter', outsideLedgers),
 }

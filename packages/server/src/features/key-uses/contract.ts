@@ -19,18 +19,17 @@ export const ReporterName = Type.String({
 /** Seconds between two reports, if the reporter does not say. */
 export const defaultInterval = 3_600
 
-const Interval = Type.Integer({
-  minimum: 60,
-  maximum: 2_592_000,
-  default: defaultInterval,
-  description:
-    'Seconds between two reports. After three of them without a report the verifier counts as silent.',
-  examples: [defaultInterval],
-})
-
 export const KeyUseReport = requestBody('KeyUseReport', {
   reporter: ReporterName,
-  interval: Type.Optional(Interval),
+  interval: Type.Optional(
+    Type.Integer({
+      minimum: 60,
+      maximum: 2_592_000,
+      default: defaultInterval,
+      description:
+        'Seconds between two reports. After three of them without a report the verifier counts as silent.',
+    }),
+  ),
   uses: Type.Array(
     requestBody('ReportedKeyUse', {
       kid: Type.String({
@@ -68,7 +67,6 @@ export type KeyUsesReported = Static<typeof KeyUsesReported>
 
 export const KeyReporter = component('KeyReporter', 'A verifier that reports uses of keys.', {
   reporter: ReporterName,
-  interval: Interval,
   since: described(Time, 'It has reported without a gap from this time on.'),
   reportTime: described(Time, 'Its last report.'),
   silent: Type.Boolean({
@@ -78,6 +76,29 @@ export const KeyReporter = component('KeyReporter', 'A verifier that reports use
 })
 export type KeyReporter = Static<typeof KeyReporter>
 
-export const ReporterPath = Type.Object({
-  reporter: text('The name of the verifier.', 'orders-api'),
-})
+export const Verifiers = component(
+  'Verifiers',
+  'Who has fetched the key set of a project, as seen by one replica.',
+  {
+    since: described(Time, 'Fetches before are not known: the replica started, or had too many.'),
+    verifiers: Type.Array(
+      Type.Object({
+        userAgent: text(
+          'What the client calls itself, up to 200 characters; empty without it.',
+          'pubring-follow (edge-1)',
+        ),
+        time: described(Time, 'Its last request, to the second.'),
+        hasCurrentSet: Type.Boolean({
+          description: 'Whether it then got, or already had, the keys that are published now.',
+          examples: [true],
+        }),
+        held: Type.Integer({
+          description: 'Its requests that are held until the key set changes.',
+          examples: [1],
+        }),
+      }),
+      { description: 'The last request first.' },
+    ),
+  },
+)
+export type Verifiers = Static<typeof Verifiers>

@@ -1,12 +1,13 @@
 import { readerAccess } from '../../kernel/access/grants.ts'
-import { Type } from '../../kernel/contract.ts'
+import { Type, text } from '../../kernel/contract.ts'
 import { on } from '../../kernel/hooks.ts'
 import { contextOf, projectOf } from '../../kernel/http/hooks/access.ts'
 import type { App } from '../../kernel/http/options.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { keyUses } from '../keys/changes.ts'
-import { KeyReporter, KeyUseReport, KeyUsesReported, ReporterPath } from './contract.ts'
-import { listReporters, readKeyUses, removeReporter, reportKeyUses } from './operations.ts'
+import { keyUseChanges } from './changes.ts'
+import { KeyReporter, KeyUseReport, KeyUsesReported, Verifiers } from './contract.ts'
+import { listReporters, listVerifiers, readKeyUses, reportKeyUses } from './operations.ts'
 
 const collection = '/v1/projects/:projectIdOrName/key-uses'
 
@@ -58,13 +59,31 @@ export function routes(app: App, kernel: Kernel): void {
       summary: 'Remove a verifier that reports no more',
       description:
         'Removes it with what it has reported, and gives its name free. It counts again once it reports again.',
-      params: ReporterPath,
+      params: Type.Object({ reporter: text('The name of the verifier.', 'orders-api') }),
       response: { 204: Type.Null({ description: 'The verifier is removed.' }) },
     },
     handler: async (request, reply) => {
-      const own = contextOf(request, kernel)
-      await removeReporter(own, projectOf(request).id, request.params.reporter)
+      const { store, origin } = contextOf(request, kernel)
+      const { reporter } = request.params
+      const projectId = projectOf(request).id
+      await store.commit(keyUseChanges.removeReporter, { origin, projectId, reporter })
       return reply.code(204).send(null)
+    },
+  })
+  app.route({
+    method: ['GET', 'HEAD'],
+    url: '/v1/projects/:projectIdOrName/verifiers',
+    config: { access: readerAccess },
+    schema: {
+      operationId: 'listVerifiers',
+      summary: 'List who has fetched the key set, as seen by this replica',
+      description:
+        'The user agents that have fetched the key set of the project from the replica that answers, since it started: the last 1,000, in its memory only. They are what clients call themselves. After a revocation `hasCurrentSet` says which have had a key set without the key. Not known are verifiers behind a cache, those that ask other replicas, and all but the last request of several with one user agent.',
+      response: { 200: Verifiers },
+    },
+    handler: async (request, reply) => {
+      const verifiers = await listVerifiers(kernel, projectOf(request).id)
+      return reply.header('cache-control', 'no-store').send(verifiers)
     },
   })
 }

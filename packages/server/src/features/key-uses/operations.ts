@@ -5,46 +5,50 @@ import type { Kernel } from '../../kernel/kernel.ts'
 import { oneFor } from '../../kernel/shared.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { earliest, isoTime, latest, parseTime } from '../../kernel/values/times.ts'
-import { always, spanUntilExpiry } from '../../kernel/values/validity.ts'
+import { always, includes } from '../../kernel/values/validity.ts'
 import { present } from '../../runtime/present.ts'
 import type { KeyUses } from '../keys/changes.ts'
 import type { KeyUse } from '../keys/contract.ts'
-import type { KeyRecord } from '../keys/stored.ts'
+import { findByKid } from '../keys/kids.ts'
+import { requireKeySet } from '../keys/operations.ts'
+import { publisherOf } from '../publishing/publisher.ts'
+import { keySetReadersOf } from '../publishing/readers.ts'
 import { keyUseChanges } from './changes.ts'
 import {
   defaultInterval,
   type KeyReporter,
   type KeyUseReport,
   type KeyUsesReported,
+  type Verifiers,
 } from './contract.ts'
-import { type LastUse, readLastUses, readReporters, versionsOf } from './reads.ts'
-import { type ReporterRow, silentFrom } from './stored.ts'
+import { readReporters, versionsOf } from './reads.ts'
+import { lastOf, type Reporter, silentFrom } from './stored.ts'
+
+/** How long the `exp` of a token counts after its use: an odd one must not keep a key in use for good. */
+const maxLifetimeMs = 365 * 86_400_000
 
 /** Throws `reporter_taken`, `reporter_limit_reached` or `rate_limited`. */
 export async function reportKeyUses(
-  { store, principal, origin }: RequestContext,
+  context: RequestContext,
   projectId: string,
   { reporter, interval = defaultInterval, uses }: KeyUseReport,
 ): Promise<KeyUsesReported> {
+  const { store, principal, origin } = context
   const { workload } = principal.actor
   // Exchanged API keys last minutes, so the name belongs to the workload.
   const owner = workload === undefined ? principal.callerId : JSON.stringify(workload)
-  const parsed = uses.map(({ kid, lastTime, lastExp }, index) => ({
-    kid,
-    lastTime: parseTime(lastTime, `uses/${index}/lastTime`),
-    ...(lastExp !== undefined && { lastExp: parseTime(lastExp, `uses/${index}/lastExp`) }),
-  }))
-  const report = { reporter, interval, uses: parsed }
-  return store.commit(keyUseChanges.reportKeyUses, { origin, projectId, owner, ...report })
-}
-
-/** Throws `reporter_not_found`. */
-export async function removeReporter(
-  { store, origin }: RequestContext,
-  projectId: string,
-  reporter: string,
-): Promise<void> {
-  await store.commit(keyUseChanges.removeReporter, { origin, projectId, reporter })
+  const { keys } = await requireKeySet(context, projectId)
+  const found = uses.map(({ kid, lastTime, lastExp }, index) => {
+    const ms = (text: string, name: string) => Date.parse(parseTime(text, `uses/${index}/${name}`))
+    const time = Math.min(ms(lastTime, 'lastTime'), Date.parse(origin.time))
+    const exp = lastExp === undefined ? 0 : ms(lastExp, 'lastExp')
+    return { id: findByKid(keys, kid)?.id, time, exp: Math.min(exp, time + maxLifetimeMs) }
+  })
+  await store.commit(keyUseChanges.reportKeyUses, {
+    ...{ origin, projectId, owner, reporter, interval },
+    uses: keys.map(({ id }) => ({ id, ...lastOf(found.filter((use) => use.id === id)) })),
+  })
+  return { unknown: found.flatMap(({ id }, index) => (id === undefined ? [index] : [])) }
 }
 
 /** The reporters of a project, by name. */
@@ -52,13 +56,12 @@ export async function listReporters(
   { store, clock }: Context,
   projectId: string,
 ): Promise<KeyReporter[]> {
-  const time = clock.now()
-  return (await readReporters(store.reader, { projectId })).map((row) => ({
-    reporter: row.reporter,
-    interval: row.report_interval,
-    since: row.since,
-    reportTime: row.report_time,
-    silent: silentFrom(row) <= time,
+  const all = await readReporters(store.reader, { projectId })
+  return all.map((one) => ({
+    reporter: one.reporter,
+    since: one.since,
+    reportTime: isoTime(one.report_time),
+    silent: silentFrom(one) <= clock.now(),
   }))
 }
 
@@ -71,48 +74,55 @@ export async function readKeyUses(
 ): Promise<KeyUses> {
   const readVersion = async () => (await versionsOf(reader)([projectId])).get(projectId)
   const version = await readVersion()
-  const isCurrent = async () => (await readVersion()) === version
   return readsOf(reader).run(`${projectId} ${version}`, async () => {
     const reporters = version === undefined ? [] : await readReporters(reader, { projectId })
-    if (reporters.length === 0) return { of: () => undefined, span: always, isCurrent }
-    const uses = await readLastUses(reader, projectId)
-    const time = clock.now()
-    const verifiers = verifiersOf(reporters, time)
-    const ends = reporters.map((reporter) => ({ expireTime: isoTime(silentFrom(reporter)) }))
+    const from = clock.now()
+    const until = Math.min(always.until, ...reporters.map(silentFrom).filter((ms) => ms > from))
+    const span = reporters.length === 0 ? always : { from, until }
     return {
-      of: (key) => toKeyUse(key, verifiers, uses.get(key.id)),
-      span: spanUntilExpiry(ends, time),
-      isCurrent,
+      of: reporters.length === 0 ? () => undefined : usesBy(reporters, from),
+      isCurrent: async () => (await readVersion()) === version && includes(span, clock.now()),
     }
   })
 }
 
-type Verifiers = Pick<KeyUse, 'since' | 'interval' | 'reporters' | 'silent' | 'silentSince'>
-
-function verifiersOf(all: readonly ReporterRow[], time: number): Verifiers {
-  const silent = all.filter((reporter) => silentFrom(reporter) <= time)
+/** What the reporters, one or more, say of each key at the time. */
+function usesBy(all: readonly Reporter[], time: number): KeyUses['of'] {
+  const silent = all.filter((one) => silentFrom(one) <= time)
   const counted = silent.length === all.length ? all : all.filter((one) => !silent.includes(one))
-  return {
-    since: counted.map(({ since }) => since).reduce(latest),
-    interval: Math.max(...counted.map(({ report_interval }) => report_interval)),
+  const since = counted.map((one) => one.since).reduce(latest)
+  const verifiers = {
+    interval: Math.max(...counted.map((one) => one.report_interval)),
     reporters: all.length - silent.length,
     silent: silent.length,
-    ...present({ silentSince: earliest(...silent.map(({ report_time }) => report_time)) }),
+    ...present({ silentSince: earliest(...silent.map((one) => isoTime(one.report_time))) }),
+  }
+  return ({ id, createTime }): KeyUse => {
+    const uses = all.flatMap(({ reporter, uses: { [id]: use } }) =>
+      use ? { reporter, ...use } : [],
+    )
+    const { time, exp } = lastOf(uses)
+    return {
+      since: latest(since, createTime),
+      ...verifiers,
+      ...present({
+        lastTime: time > 0 ? isoTime(time) : undefined,
+        lastReporter: uses.find((use) => use.time === time)?.reporter,
+        lastExp: exp > 0 ? isoTime(exp) : undefined,
+      }),
+    }
   }
 }
 
-function toKeyUse(
-  { createTime }: KeyRecord,
-  { since, ...verifiers }: Verifiers,
-  last: LastUse | undefined,
-): KeyUse {
-  return {
-    since: latest(since, createTime),
-    ...verifiers,
-    ...(last && {
-      lastTime: last.time,
-      lastReporter: last.reporter,
-      ...present({ lastExp: last.exp ?? undefined }),
-    }),
-  }
+/** The user agents that have fetched the key set from this process, the last requests first. */
+export async function listVerifiers(kernel: Kernel, projectId: string): Promise<Verifiers> {
+  const { fullJwks } = await publisherOf(kernel).published(projectId)
+  const { since, byUserAgent } = keySetReadersOf(kernel).of(projectId)
+  const verifiers = [...byUserAgent].map(([userAgent, { time, etag, held }]) => ({
+    userAgent,
+    time: isoTime(time),
+    hasCurrentSet: etag === fullJwks.etag,
+    held,
+  }))
+  return { since: isoTime(since), verifiers: verifiers.reverse() }
 }

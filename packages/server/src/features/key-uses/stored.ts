@@ -1,7 +1,5 @@
 import { type RowOf, table } from '../../kernel/storage/schema.ts'
 
-const onlyShown = 'it is only shown; a report has no event'
-
 /** The verifiers that report uses of keys. */
 export const keyReporterTable = table(
   'key_reporter',
@@ -14,56 +12,44 @@ export const keyReporterTable = table(
     report_interval: 'integer',
     /** It has reported without a gap from this time on. */
     since: 'text',
-    report_time: 'text',
+    /** Epoch milliseconds of its last report, for the sum that tells versions. */
+    report_time: 'bigint',
     /** The request of the last report, which tells a repeated attempt. */
     request_id: 'text',
+    /** The last use of each key, by the id of the key. */
+    uses: 'json',
   },
-  [],
-  onlyShown,
-)
-
-/** The last use of each key by each reporter. */
-export const keyUseTable = table(
-  'key_use',
-  {
-    project_id: 'key text',
-    reporter: 'key text',
-    key_id: 'key text',
-    last_time: 'text',
-    /** The latest `exp` of the tokens. */
-    last_exp: 'nullable text',
-  },
-  // Each finds the last of a key among those of all reporters without reading the others.
-  [
-    'index key_use_time on key_use (project_id, key_id, last_time)',
-    'index key_use_exp on key_use (project_id, key_id, last_exp)',
-  ],
-  onlyShown,
-)
-
-/** Changes with each report of a project, and validates what was read before. */
-export const keyUseVersionTable = table(
-  'key_use_version',
-  { project_id: 'key text', version: 'text' },
-  [],
-  onlyShown,
+  // The sum reads only this index, and no uses.
+  ['index key_reporter_time on key_reporter (project_id, report_time)'],
+  'it is only shown; a report has no event',
 )
 
 declare module '../../kernel/storage/schema.ts' {
   interface Tables {
     key_reporter: RowOf<typeof keyReporterTable>
-    key_use: RowOf<typeof keyUseTable>
-    key_use_version: RowOf<typeof keyUseVersionTable>
   }
 }
 
-export type ReporterRow = RowOf<typeof keyReporterTable>
-export type KeyUseRow = RowOf<typeof keyUseTable>
+/** In epoch milliseconds; 0 is none. */
+export interface Use {
+  time: number
+  /** The latest `exp` of the tokens. */
+  exp: number
+}
+
+/** A verifier, with the last use of each key. */
+export type Reporter = Omit<RowOf<typeof keyReporterTable>, 'uses'> & { uses: Record<string, Use> }
+
+/** The last of several uses of a key. */
+export function lastOf(uses: readonly Use[]): Use {
+  const latest = (member: keyof Use) => Math.max(0, ...uses.map((use) => use[member]))
+  return { time: latest('time'), exp: latest('exp') }
+}
 
 /** Intervals without a report after which a verifier counts as silent. */
 const silentIntervals = 3
 
 /** The time (epoch milliseconds) from which the reporter is silent, unless it reports again. */
-export function silentFrom({ report_time, report_interval }: ReporterRow): number {
-  return Date.parse(report_time) + silentIntervals * report_interval * 1_000
+export function silentFrom({ report_time, report_interval }: Reporter): number {
+  return report_time + silentIntervals * report_interval * 1_000
 }

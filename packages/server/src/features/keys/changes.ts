@@ -7,7 +7,6 @@ import { hook } from '../../kernel/hooks.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import type { NewEvent } from '../../kernel/ledger/chain.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
-import type { TimeSpan } from '../../kernel/values/validity.ts'
 import type { EndReason, JwtKeyUpdate, KeyUse, KeyWarning } from './contract.ts'
 import type { Replacement } from './states.ts'
 import type { KeyRecord } from './stored.ts'
@@ -161,9 +160,7 @@ export const replacements = hook<[db: Db, projectId: string], Promise<Replacemen
 /** What verifiers have reported of the uses of the keys of a project. */
 export interface KeyUses {
   of(key: KeyRecord): KeyUse | undefined
-  /** `of` gives other results outside it, since a verifier falls silent. */
-  span: TimeSpan
-  /** Whether no verifier has reported since. The read starts after the call. */
+  /** Whether no verifier has reported or fallen silent since. The read starts after the call. */
   isCurrent(): Promise<boolean>
 }
 

@@ -1,15 +1,13 @@
 import { setImmediate } from 'node:timers/promises'
 import type { CallerLink } from '../../kernel/access/callers.ts'
-import type { CoreConfig } from '../../kernel/context.ts'
 import { entityTag } from '../../kernel/entity-tags.ts'
 import { notFound } from '../../kernel/faults.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { chunked } from '../../kernel/storage/statements.ts'
 import { isActive, isoTime, now } from '../../kernel/values/times.ts'
-import { always, includes, spanUntilExpiry, type Validity } from '../../kernel/values/validity.ts'
+import { includes, spanUntilExpiry, type Validity } from '../../kernel/values/validity.ts'
 import { present } from '../../runtime/present.ts'
 import { type KeyUpdate, type KeyUses, keyUses, replacements } from './changes.ts'
-import type { KeyState, KeyUse } from './contract.ts'
 import { visibleKeys } from './introduction.ts'
 import { activationConvergedTime, convergedTime } from './jwks.ts'
 import { findByKid } from './kids.ts'
@@ -30,19 +28,18 @@ export interface CachedDocument extends KeyDocument {
   uses: KeyUses | undefined
 }
 
-/** What was rendered of one key set, by names: its lists, or what shows the uses of its keys. */
+/** What was rendered of one key set, by names. */
 interface Documents {
   validity: Validity
-  uses: KeyUses | undefined
   rendered: Map<string, Promise<CachedDocument>>
 }
 
 /**
- * The store returns the same key set until the project changes, so the documents are evicted with
- * their key set and share its bound.
+ * The store returns the same key set until the project changes, so the uses and the documents, with these
+ * uses or of the key set alone, are evicted with their key set and share its bound.
  */
-const listsByKeySet = new WeakMap<KeySet, Documents>()
-const withUsesByKeySet = new WeakMap<KeySet, Documents>()
+const usesByKeySet = new WeakMap<KeySet, KeyUses>()
+const documentsBy = new WeakMap<KeySet | KeyUses, Documents>()
 
 /** The project's keys, oldest first, all or only active ones; the tag is a digest of the bytes. */
 export async function listDocument(
@@ -72,10 +69,9 @@ export async function keyDocument(
   if (key === undefined) throw notFound('key_not_found')
   // Who verifies the tokens is the project's alone.
   const uses = link === undefined ? await usesOf(kernel, projectId, keySet) : undefined
-  return cachedDocument(kernel, { projectId, keySet, uses, name: key.id }, async (time) => {
-    const state = keyState(key, await situationOf(kernel, projectId, keySet, time))
-    return renderKey(key, { state, use: uses?.of(key), time, config: kernel.config })
-  })
+  return cachedDocument(kernel, { projectId, keySet, uses, name: key.id }, (time) =>
+    renderKey(kernel, { key, keySet, uses, time }),
+  )
 }
 
 /** The state of each key of the project, oldest first. */
@@ -98,12 +94,10 @@ export async function renderUpdate(
   kernel: Kernel,
   { key, warnings }: KeyUpdate,
 ): Promise<KeyDocument> {
-  const time = now(kernel.clock)
   const keySet = await requireKeySet(kernel, key.projectId)
-  const state = keyState(key, await situationOf(kernel, key.projectId, keySet, time))
-  const use = (await usesOf(kernel, key.projectId, keySet))?.of(key)
-  const shown = { state, use, time, config: kernel.config }
-  return renderKey(key, shown, warnings.length > 0 ? { warnings } : {})
+  const uses = await usesOf(kernel, key.projectId, keySet)
+  const shown = { key, keySet, uses, time: now(kernel.clock) }
+  return renderKey(kernel, shown, warnings.length > 0 ? { warnings } : {})
 }
 
 /** Returns the uses in memory while they are current, and reads them otherwise. Undefined if no feature has uses. */
@@ -112,29 +106,36 @@ async function usesOf(
   projectId: string,
   keySet: KeySet,
 ): Promise<KeyUses | undefined> {
-  const known = withUsesByKeySet.get(keySet)?.uses
-  const isCurrent = known && includes(known.span, kernel.clock.now()) && (await known.isCurrent())
-  return isCurrent ? known : (await kernel.hooks.run(keyUses, kernel, projectId))[0]
+  const known = usesByKeySet.get(keySet)
+  if (await known?.isCurrent()) return known
+  const [found] = await kernel.hooks.run(keyUses, kernel, projectId)
+  // Concurrent reads share what they find, but each key set has documents of its own.
+  const uses = found && { ...found }
+  if (uses !== undefined) usesByKeySet.set(keySet, uses)
+  return uses
 }
 
-/** The members that a read of a key shows beside its record, at the time (ISO 8601). */
-interface Shown {
-  state: KeyState
-  use: KeyUse | undefined
+interface ShownKey {
+  key: KeyRecord
+  keySet: KeySet
+  uses: KeyUses | undefined
+  /** ISO 8601. */
   time: string
-  config: CoreConfig
 }
 
 /** One key, with these members beside its own. */
-function renderKey(key: KeyRecord, shown: Shown, others: object = {}): KeyDocument {
-  const { state, use, time, config } = shown
+async function renderKey(
+  kernel: Kernel,
+  { key, keySet, uses, time }: ShownKey,
+  others: object = {},
+): Promise<KeyDocument> {
+  const { config } = kernel
+  const state = keyState(key, await situationOf(kernel, key.projectId, keySet, time))
+  const use = uses?.of(key)
   const { details, ...members } = toJwtKeyWithDetails(key, state, time, config)
-  const body = JSON.stringify({
-    ...members,
-    details: { ...details, ...present({ use }) },
-    ...others,
-  })
-  return { body, etag: withUse(keyEntityTag(key, state, time, config.jwksMaxAge), use) }
+  const shown = { ...members, details: { ...details, ...present({ use }) }, ...others }
+  const etag = withUse(keyEntityTag(key, state, time, config.jwksMaxAge), use)
+  return { body: JSON.stringify(shown), etag }
 }
 
 /** Everything that the states of the keys depend on. */
@@ -162,21 +163,17 @@ async function cachedDocument(
   render: (time: string) => Promise<KeyDocument>,
 ): Promise<CachedDocument> {
   const time = clock.now()
-  const documentsByKeySet = uses === undefined ? listsByKeySet : withUsesByKeySet
-  let documents = documentsByKeySet.get(keySet)
-  const isCurrent = documents?.uses === uses && documents && includes(documents.validity, time)
-  if (documents === undefined || !isCurrent) {
+  let documents = documentsBy.get(uses ?? keySet)
+  if (documents === undefined || !includes(documents.validity, time)) {
     const ends = keySet.keys.flatMap((key) => [
       key,
       { expireTime: activationConvergedTime(key, config.jwksMaxAge) },
       { expireTime: convergedTime(key, isoTime(time), config.jwksMaxAge) },
     ])
     const heads = [{ ledgerId: projectId, hash: keySet.head }]
-    const span = spanUntilExpiry(ends, time)
-    const { from, until } = uses?.span ?? always
-    const validity = { heads, from: Math.max(span.from, from), until: Math.min(span.until, until) }
-    documents = { validity, uses, rendered: new Map() }
-    documentsByKeySet.set(keySet, documents)
+    const validity = { heads, ...spanUntilExpiry(ends, time) }
+    documents = { validity, rendered: new Map() }
+    documentsBy.set(uses ?? keySet, documents)
   }
   const { validity, rendered } = documents
   const known = rendered.get(name)

@@ -9,7 +9,7 @@ import type { App } from '../../kernel/http/options.ts'
 import { KeyPath, ProjectPath, Query } from '../../kernel/http/request/parameters.ts'
 import { type Resource, resourceRoutes } from '../../kernel/http/routes/managed-records.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
-import { type HeadsMatch, intersect } from '../../kernel/values/validity.ts'
+import { intersect } from '../../kernel/values/validity.ts'
 import {
   JwtKey,
   JwtKeyCreate,
@@ -203,23 +203,19 @@ const keys: Resource = {
  */
 function reuseDocument(request: FastifyRequest, { store }: Kernel, document: CachedDocument): void {
   const principal = principalOf(request)
+  const { uses } = document
   const validity = intersect(principal.validity, document.validity)
   // The ledger that the API key's validity depends on changed between the two reads.
   if (validity === undefined) return
   const { authenticator } = request.server
   request.reuse = {
     validity,
-    headsMatch: withUses(store.headsMatch, document),
+    headsMatch:
+      uses === undefined
+        ? store.headsMatch
+        : async (heads) =>
+            (await Promise.all([store.headsMatch(heads), uses.isCurrent()])).every(Boolean),
     onReuse: () => authenticator.recordUse(principal),
-  }
-}
-
-/** Also reads, at the same time, whether the uses that the document shows are current. */
-function withUses(headsMatch: HeadsMatch, { uses }: CachedDocument): HeadsMatch {
-  if (uses === undefined) return headsMatch
-  return async (heads) => {
-    const matches = await Promise.all([headsMatch(heads), uses.isCurrent()])
-    return matches.every(Boolean)
   }
 }
 

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { oneFor } from '../../kernel/shared.ts'
 import type { PublishedProject } from './publisher.ts'
@@ -33,57 +34,28 @@ interface Follower {
 
 type Published = Pick<PublishedProject, 'projectId' | 'fullJwks'>
 
+/** All readers of a project since the time (epoch milliseconds), the last requests last. */
 interface Readers {
-  projectId: string
   since: number
   byUserAgent: Map<string, Reader>
 }
 
 /**
- * Who has requested the key sets from this process, by user agent, the last requests last. When there are too
- * many, a new one drops the one that asked longest ago, of its project or of the project with the most.
+ * Who has requested the key sets from this process, by user agent. When there are too many, a new one drops
+ * the one of its project that asked longest ago, or the project that nobody has asked for the longest.
  */
 export const keySetReadersOf = oneFor(({ clock }: Pick<Kernel, 'clock'>) => {
-  const projects = new Map<string, Readers>()
-  /** The same by their number of user agents, so that the project with the most is found without a search. */
-  const bySize = Array.from({ length: maxOfProject + 1 }, () => new Set<Readers>())
-  let most = 0
-  let count = 0
-  /** All readers since this time are known, of each project that is not among these. */
+  /** Of each project that is not among these. */
   let since = clock.now()
-
-  function add(readers: Readers, userAgent: string, reader: Reader): void {
-    const { projectId, byUserAgent } = readers
-    projects.set(projectId, readers)
-    bySize[byUserAgent.size]?.delete(readers)
-    byUserAgent.set(userAgent, reader)
-    bySize[byUserAgent.size]?.add(readers)
-    most = Math.max(most, byUserAgent.size)
-    count += 1
-  }
-  function dropOldest(readers: Readers): void {
-    const { projectId, byUserAgent } = readers
-    for (const [userAgent, { time }] of byUserAgent.entries().take(1)) {
-      readers.since = time
-      bySize[byUserAgent.size]?.delete(readers)
-      byUserAgent.delete(userAgent)
-    }
-    if (byUserAgent.size > 0) bySize[byUserAgent.size]?.add(readers)
-    else {
-      projects.delete(projectId)
-      since = Math.max(since, readers.since)
-    }
-    while (bySize[most]?.size === 0) most -= 1
-    count -= 1
-  }
-  function makeRoom(readers: Readers): void {
-    const [largest] = bySize[most] ?? []
-    if (readers.byUserAgent.size >= maxOfProject) dropOldest(readers)
-    else if (count >= maxOfAll && largest !== undefined) dropOldest(largest)
-  }
-  function readersOf(projectId: string): Readers {
-    return projects.get(projectId) ?? { projectId, since, byUserAgent: new Map() }
-  }
+  const projects = new LRUCache<string, Readers>({
+    maxSize: maxOfAll,
+    sizeCalculation: ({ byUserAgent }) => byUserAgent.size,
+    dispose(_readers, _projectId, reason) {
+      if (reason === 'evict') since = clock.now()
+    },
+  })
+  const readersOf = (projectId: string): Readers =>
+    projects.get(projectId) ?? { since, byUserAgent: new Map() }
   /** The user agent has these documents of the project now. */
   function note({ projectId, fullJwks: { etag } }: Published, header = ''): Reader {
     const userAgent = header.slice(0, maxLength)
@@ -93,14 +65,15 @@ export const keySetReadersOf = oneFor(({ clock }: Pick<Kernel, 'clock'>) => {
     const time = clock.now()
     if (known?.etag === etag && Math.abs(time - known.time) < precisionMs) return known
     const reader = Object.assign(known ?? { held: 0 }, { time, etag })
-    if (known === undefined) {
-      makeRoom(readers)
-      add(readers, userAgent, reader)
-    } else {
-      // The last requests stand last.
-      byUserAgent.delete(userAgent)
-      byUserAgent.set(userAgent, reader)
+    byUserAgent.delete(userAgent)
+    const [oldest] = byUserAgent
+    if (byUserAgent.size === maxOfProject && oldest !== undefined) {
+      byUserAgent.delete(oldest[0])
+      readers.since = oldest[1].time
     }
+    byUserAgent.set(userAgent, reader)
+    // Another object, so that it is measured again.
+    projects.set(projectId, { ...readers })
     return reader
   }
   return {
