@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { runCommand } from '../support/console/commands.ts'
 import {
   accessibilityViolations,
   openConsole,
@@ -291,5 +292,26 @@ test('an admin ends sessions, and erases a person', async () => {
   await page.getByRole('button', { name: 'Erase person' }).click()
   await page.getByText('grace of Example').first().waitFor({ state: 'detached' })
   expect((await console_.client.people.list()).map(({ subject }) => subject)).not.toContain('grace')
+  await grace.context().close()
+})
+
+test('the curl commands beside the buttons end the sessions of a person, and erase them', async () => {
+  const grace = await open('/', 'grace', ['payments'])
+  await grace.getByRole('heading', { name: 'default' }).waitFor()
+  const { client, apiKey } = console_
+  const isGrace = ({ name = '' }) => name.startsWith('grace')
+  const page = await console_.open('/sessions')
+  await page.getByRole('button', { name: 'Actions for grace of Example' }).first().click()
+  await page.getByRole('menuitem', { name: 'End all sessions of this person' }).click()
+  await runCommand(page.getByRole('dialog'), apiKey)
+  expect((await client.sessions.list()).filter(isGrace)).toEqual([])
+  await console_.show('/people')
+  expect(await runCommand(page, apiKey)).toContainEqual(
+    expect.objectContaining({ subject: 'grace' }),
+  )
+  await page.getByRole('button', { name: 'Actions for grace of Example' }).click()
+  await page.getByRole('menuitem', { name: 'Erase' }).click()
+  await runCommand(page.getByRole('dialog'), apiKey)
+  expect((await client.people.list()).map(({ subject }) => subject)).not.toContain('grace')
   await grace.context().close()
 })

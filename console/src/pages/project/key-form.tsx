@@ -84,7 +84,8 @@ export function KeyForm(props: {
       ]}
       draft={draft}
       request={
-        link === undefined && body && body.name !== ''
+        // Where it is urgent, the button sends two requests.
+        link === undefined && !isUrgent && body && body.name !== ''
           ? { method: 'POST', path: `/projects/${projectId}/jwt-keys`, body }
           : undefined
       }
