@@ -4,13 +4,16 @@
  * used. npm runs no script of a checkout, `preinstall` included, before it has unpacked all packages. Plain JavaScript, which every Node runs.
  */
 import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, realpathSync, rmSync } from 'node:fs'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 
 const path = (name) => fileURLToPath(new URL(`../${name}`, import.meta.url))
 const pinned = path('node_modules/.bin/node')
 const isBroken = existsSync(pinned) && spawnSync(pinned, ['--version']).status !== 0
+// The Node of npm runs this a second time after a failure, which the pinned one has explained.
+if (existsSync(pinned) && !isBroken && realpathSync(pinned) !== process.execPath) process.exit(1)
+
 const isTooOld = Number.parseInt(process.versions.node, 10) < 24
 
 if (isBroken && isTooOld) {

@@ -1,7 +1,8 @@
 import { execFile, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import process from 'node:process'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { plainEnvironment } from '../support/package.ts'
@@ -52,6 +53,24 @@ test('where the pinned Node cannot start, the system’s is used, or one line sa
   expect(started.stderr).toMatch(
     isRecent ? /^$/ : /^pubring: needs Node 24 or later.*libatomic1.*\n$/,
   )
+}, 60_000)
+
+test('a Node that is too old for npm ci is named in one line', async () => {
+  const { scripts } = JSON.parse(readFileSync(join(checkout, 'package.json'), 'utf8'))
+  const old = join(folder, 'old-node')
+  copyFileSync(process.execPath, old)
+  const env = {
+    ...plainEnvironment,
+    PATH: `${join(checkout, 'node_modules/.bin')}:${plainEnvironment.PATH}`,
+    npm_config_user_agent: 'npm/10.8.1 node/v20.16.0 linux x64 workspaces/false',
+    npm_node_execpath: old,
+  }
+  const failed = run('sh', ['-c', scripts.dependencies], { cwd: checkout, env })
+  const { code, stderr } = await failed.catch((error) => error)
+  expect([code, stderr]).toEqual([
+    1,
+    'pubring: npm must run with Node 20.19, 22.12 or later, and this is Node 20.16. Install one of them, then run "npm ci" again.\n',
+  ])
 }, 60_000)
 
 test('npm prune --omit=dev leaves a server with its console', async () => {
