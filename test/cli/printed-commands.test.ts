@@ -463,7 +463,11 @@ test('every command that a file prints is run by a test', () => {
   })
   const found = new Set(
     files.flatMap((file) => {
-      const code = readFileSync(file, 'utf8').replace(/\/\*[\s\S]*?\*\/|^ *\/\/.*/gm, '')
+      // Without comments and values in braces, whose dots end no sentence.
+      const code = readFileSync(file, 'utf8').replace(
+        /\/\*[\s\S]*?\*\/|^ *\/\/.*|(?<=\bpubring .*)\{[\w.]+\}/gm,
+        '',
+      )
       const written = [...code.matchAll(/pubring ([a-z][^`"<>;.\n]*)/g)].map(
         ([, text = '']) => text,
       )
