@@ -20,7 +20,6 @@ import {
   type LockedLedger,
   lockExchangeLedger,
   lockSystemLedger,
-  restoreRevision,
 } from '../../kernel/ledger/locked-ledger.ts'
 import { recordWriter } from '../../kernel/ledger/record-writer.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
@@ -70,10 +69,7 @@ export async function updateAccessRule(
   }
   if (!changed.every((name) => narrows(name, before, after))) requireRecentSignIn(ledger)
   const updated = await write(db, { verb: 'updated', before, after })
-  if (exchanges !== undefined) {
-    if (changesRights) await endExchangedKeys(exchanges, before)
-    else await restoreRevision(exchanges)
-  }
+  if (exchanges !== undefined && changesRights) await endExchangedKeys(exchanges, before)
   await appendEvents(ledger, [updated])
   await requireAccessLeft(tx, ledger, await makesAdmin(tx, [before], change), change)
   return { result: after, changed: true }

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Outcome, Transaction } from '../../kernel/changes.ts'
 import type { NewEvent } from '../../kernel/ledger/chain.ts'
-import { lockLedger, restoreRevision } from '../../kernel/ledger/locked-ledger.ts'
+import { lockLedger } from '../../kernel/ledger/locked-ledger.ts'
 import type { KeyRecord } from '../keys/stored.ts'
 import type { AuditPass } from './changes.ts'
 
@@ -13,14 +13,12 @@ export async function passAudit(
   { db }: Transaction,
   { projectId, kids, rules, time }: AuditPass,
 ): Promise<Outcome<undefined>> {
-  const ledger = await lockLedger(db, projectId)
-  if (ledger === undefined) return { result: undefined, changed: false }
+  if ((await lockLedger(db, projectId)) === undefined) return { result: undefined, changed: false }
   await sql`insert into passed_key (project_id, key_id, rules, time)
     select project_id, id, ${rules}, ${time} from jwt_key
     where project_id = ${projectId} and id in (${sql.join(kids)})
     on conflict (project_id, key_id) do update
       set rules = excluded.rules, time = excluded.time`.execute(db)
-  await restoreRevision(ledger)
   return { result: undefined, changed: true }
 }
 

@@ -2,7 +2,7 @@ import { PubringError } from '../../errors.ts'
 import type { Outcome, Transaction } from '../../kernel/changes.ts'
 import { notFound } from '../../kernel/faults.ts'
 import type { NewEvent } from '../../kernel/ledger/chain.ts'
-import { lockProjectLedger, restoreRevision } from '../../kernel/ledger/locked-ledger.ts'
+import { lockProjectLedger } from '../../kernel/ledger/locked-ledger.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { exists } from '../../kernel/storage/statements.ts'
 import { requireProject } from '../projects/apply.ts'
@@ -30,7 +30,7 @@ export async function reportKeyUses(
 ): Promise<Outcome<undefined>> {
   const { db } = tx
   const { projectId, origin, owner, reporter, interval } = report
-  const ledger = await lockProjectLedger(tx, projectId, origin)
+  await lockProjectLedger(tx, projectId, origin)
   await requireProject(db, projectId)
   const [before] = await readReporters(db, { projectId, reporter })
   if (before === undefined) await requireRoom(db, report)
@@ -54,7 +54,6 @@ export async function reportKeyUses(
     .values({ project_id: projectId, reporter, ...row })
     .onConflict((conflict) => conflict.columns(['project_id', 'reporter']).doUpdateSet(row))
     .execute()
-  await restoreRevision(ledger)
   return done
 }
 
@@ -94,11 +93,10 @@ export async function removeReporter(
   tx: Transaction,
   { projectId, origin, reporter }: ReporterRemoval,
 ): Promise<Outcome<undefined>> {
-  const ledger = await lockProjectLedger(tx, projectId, origin)
+  await lockProjectLedger(tx, projectId, origin)
   const all = tx.db.deleteFrom('key_reporter').where('project_id', '=', projectId)
   const removed = all.where('reporter', '=', reporter).returning('reporter')
   if (!(await exists(removed))) throw notFound('reporter_not_found')
-  await restoreRevision(ledger)
   return done
 }
 

@@ -11,7 +11,6 @@ import {
   appendEvents,
   type LockedLedger,
   lockSystemLedger,
-  restoreRevision,
 } from '../../kernel/ledger/locked-ledger.ts'
 import { firstUse } from '../../kernel/ledger/token-uses.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
@@ -178,7 +177,6 @@ export async function endSessions(
   const events = await (isAlone ? endByIds : endWithApproved)(db, ids, reason)
   const all = [use, events].flat()
   if (all.length > 0) await appendEvents(ledger, all)
-  else await restoreRevision(ledger)
   return { result: events.length, changed: all.length > 0 }
 }
 

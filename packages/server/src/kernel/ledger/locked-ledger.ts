@@ -55,20 +55,13 @@ async function openExchangeLedger(tx: Transaction, origin: Origin): Promise<void
   await appendEvents(system, [eventAbout('ledger.opened', exchangeLedgerId, {})])
 }
 
-const incrementRevision = statement((db, { ledgerId }: { ledgerId: string }) =>
-  db
-    .updateTable('ledger')
-    .set((update) => ({ revision: update('revision', '+', 1) }))
-    .where('project_id', '=', ledgerId)
-    .returning(['revision', 'hash']),
-)
-
-const nextRevision = statement((db, { ledgerId }: { ledgerId: string }) =>
-  db
+const lockHead = statement((db, { ledgerId }: { ledgerId: string }) => {
+  const head = db
     .selectFrom('ledger')
     .select((ledger) => [ledger('revision', '+', 1).as('revision'), 'hash'])
-    .where('project_id', '=', ledgerId),
-)
+    .where('project_id', '=', ledgerId)
+  return hasOtherWriters(db) ? head.forUpdate() : head
+})
 
 const updateHead = statement(
   (db, { ledgerId, ...head }: Pick<Tables['ledger'], 'revision' | 'hash'> & { ledgerId: string }) =>
@@ -78,13 +71,11 @@ const updateHead = statement(
 const insertEvents = insertion('event')
 
 /**
- * Increments the revision, which locks the row until the transaction ends: changes of one project
- * run one after another, and its revisions have no gap. The one writer of SQLite only reads it.
- * Undefined if there is no such ledger.
+ * Locks the row until the transaction ends: changes of one project run one after another, and its revisions
+ * have no gap. The one writer of SQLite only reads it. Undefined if there is no such ledger.
  */
 export async function lockLedger(db: Db, ledgerId: string): Promise<LedgerLock | undefined> {
-  const lock = hasOtherWriters(db) ? incrementRevision : nextRevision
-  const [row] = await lock(db, { ledgerId })
+  const [row] = await lockHead(db, { ledgerId })
   return row && { db, ledgerId, revision: row.revision, previousHash: row.hash }
 }
 
@@ -137,12 +128,6 @@ async function lockForRequest(
     () => requireAuthorization(tx, origin),
   )
   return ledger && { ...ledger, origin, caller }
-}
-
-/** Undoes the increment, which is not committed yet, for a change that appends no event. */
-export async function restoreRevision({ db, ledgerId, revision }: LedgerLock): Promise<void> {
-  const before = { revision: revision - 1 }
-  await db.updateTable('ledger').set(before).where('project_id', '=', ledgerId).execute()
 }
 
 /** The last event of a ledger, with the hash before it and that of the head, for `provenDigests`. */

@@ -6,7 +6,6 @@ import {
   type LockedLedger,
   lockProjectLedger,
   lockSystemLedger,
-  restoreRevision,
 } from '../../../kernel/ledger/locked-ledger.ts'
 import { eventFromRow } from '../../../kernel/ledger/stored.ts'
 import type { Db } from '../../../kernel/storage/schema.ts'
@@ -28,10 +27,8 @@ export async function refusePrivateKey(
     ? lockSystemLedger(tx, origin)
     : lockProjectLedger(tx, projectId, origin))
   if (!(await blockFingerprints(db, exposed, time))) return { result: undefined, changed: false }
-  if (!isWithinIncidentLimit(await readEarlierTimes(ledger), time)) {
-    await restoreRevision(ledger)
-    return { result: undefined, changed: true }
-  }
+  const isRecorded = isWithinIncidentLimit(await readEarlierTimes(ledger), time)
+  if (!isRecorded) return { result: undefined, changed: true }
   const event: NewEvent = {
     type: 'private_key.refused',
     subject: { type: projectId === undefined ? 'registry' : 'project', id: ledger.ledgerId },
