@@ -11,7 +11,7 @@ import {
 import type { AccountedRow, AnySubject } from '../../../kernel/ledger/subject.ts'
 import { oneFor } from '../../../kernel/shared.ts'
 import { type Db, type RowOf, table } from '../../../kernel/storage/schema.ts'
-import { hasOtherWriters, pipeline, statement } from '../../../kernel/storage/statements.ts'
+import { pipeline, statement } from '../../../kernel/storage/statements.ts'
 import { type KeyRecord, keys } from '../stored.ts'
 import { digestsOf, hadKeysIn, nothingPublished, type PublishedTexts, publish } from './texts.ts'
 
@@ -41,6 +41,8 @@ type PublishedColumns = {
 export interface StoredTexts {
   /** Absent if they are not: nothing of the row is used. */
   texts?: PublishedTexts
+  /** The digests of the texts. */
+  digests?: PublishedDigests
   /** Whether a key of the project was ever in `jwks.json`, as far as this is known. */
   hadKeys(): boolean
 }
@@ -61,21 +63,27 @@ export function checkTexts(
     found.jwks === digests.jwks &&
     found.jwksFull === digests.jwksFull
   noteOf(db)?.({ ledgerId, subject: `${publishedKeySets.name} ${ledgerId}` }, !isSame)
-  if (texts !== undefined && isSame) return { texts, hadKeys: () => hadKeysIn(texts) }
+  if (texts !== undefined && isSame) return { texts, digests, hadKeys: () => hadKeysIn(texts) }
   return { hadKeys: () => digests?.list !== nothing.list }
 }
 
 const nothing = digestsOf(nothingPublished)
 
-const selectStored = statement((db, { projectId }: { projectId: string }) =>
+const selectStored = statement((db, { projectId, known }: { projectId: string; known: string }) =>
   lastEvent(db, projectId)
+    .where(
+      ({ selectFrom }) =>
+        selectFrom('ledger').select('ledger.hash').where('project_id', '=', projectId),
+      '<>',
+      known,
+    )
     .leftJoin('published_key_set', 'published_key_set.project_id', 'event.project_id')
     .select(['list', 'jwks', 'jwks_full']),
 )
 
-/** What a project publishes, read under its lock. */
-export async function readStoredTexts(db: Db, projectId: string): Promise<StoredTexts> {
-  const [row] = await selectStored(db, { projectId })
+/** What a project publishes, read under its lock; nothing is read if its head has the hash `known`. */
+export async function readStoredTexts(db: Db, projectId: string, known = ''): Promise<StoredTexts> {
+  const [row] = await selectStored(db, { projectId, known })
   return row === undefined
     ? { hadKeys: () => false }
     : checkTexts(db, projectId, row, provenDigests(row))
@@ -123,17 +131,13 @@ interface Remembered extends Required<StoredTexts> {
 
 /**
  * What changes of this process published last. As long as the event is the last one of its ledger, neither
- * the row nor the event need be read and compared. Empty where other processes write too.
+ * the row nor the event need be read and compared.
  */
 const remembered = oneFor((_hooks: Hooks) => new Map<string, Remembered>())
 
-/** What a project publishes if this process published it with the last event of the locked ledger. */
-export function recallTexts(
-  { hooks }: Transaction,
-  { ledgerId, previousHash }: LockedLedger,
-): StoredTexts | undefined {
-  const last = remembered(hooks).get(ledgerId)
-  return last?.hash === previousHash ? last : undefined
+/** What this process published last of a project; it is current if the head still has this hash. */
+export function recallTexts({ hooks }: Transaction, projectId: string): Remembered | undefined {
+  return remembered(hooks).get(projectId)
 }
 
 /** Appends the events of a change of keys, with what the project publishes from then on. */
@@ -150,12 +154,11 @@ export async function appendPublished(
     () => upsert(db, publishedToRow(ledgerId, texts)),
     () => appendEvents(ledger, events, digests),
   )
-  if (hasOtherWriters(db)) return
   const all = remembered(hooks)
   all.delete(ledgerId)
   for (const oldest of all.keys().take(all.size < maxRemembered ? 0 : 1)) all.delete(oldest)
   if (texts.list.length + texts.jwks.length + texts.jwksFull.length > maxLength) return
-  all.set(ledgerId, { hash, texts, hadKeys: () => hadKeysIn(texts) })
+  all.set(ledgerId, { hash, texts, digests, hadKeys: () => hadKeysIn(texts) })
 }
 
 /** The same for a change after which the project has these keys. Without an event of a key nothing changes. */

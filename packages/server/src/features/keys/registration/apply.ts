@@ -67,12 +67,13 @@ async function registerKeys(
   const { origin, projectId, limits, compared, dryRun } = change
   const submitted = change.keys.map(({ key }) => key)
   const kids = change.keys.filter(({ kidProvided }) => kidProvided).map(({ key }) => key.id)
+  const recalled = recallTexts(tx, projectId)
   const [ledger, existing, read, lock] = await pipeline(
     db,
     () => lockProjectLedger(tx, projectId, origin),
     () => readKeysForAdmission(db, projectId),
     // PostgreSQL gets this read with the others; after the lock it would take a round trip of its own.
-    async () => (hasOtherWriters(db) ? readStoredTexts(db, projectId) : undefined),
+    async () => (hasOtherWriters(db) ? readStoredTexts(db, projectId, recalled?.hash) : undefined),
     () => lockFingerprints(db, { keys: submitted, kids }, origin.time),
   )
   if (existing === undefined) throw notFound('project_not_found')
@@ -92,7 +93,8 @@ async function registerKeys(
     await lock.unlock()
     return admission
   }
-  const before = read ?? recallTexts(tx, ledger) ?? (await readStoredTexts(db, projectId))
+  const isCurrent = recalled?.hash === ledger.previousHash
+  const before = isCurrent ? recalled : (read ?? (await readStoredTexts(db, projectId)))
   const texts = await publishWith(db, { existing, before }, created, origin.time)
   const events = created.map((key) => records.eventOf('created', key))
   await pipeline(
