@@ -5,7 +5,12 @@ import type { ProjectRecord } from './records.ts'
 
 /** A strong entity tag (RFC 9110 section 8.8.3): a digest of the content. */
 export function entityTag(content: string | Uint8Array): string {
-  return `"${hash('sha256', content, 'base64url').slice(0, 27)}"`
+  return tagOfDigest(hash('sha256', content, 'base64url'))
+}
+
+/** The same tag, of content with this SHA-256 in base64url. */
+export function tagOfDigest(digest: string): string {
+  return `"${digest.slice(0, 27)}"`
 }
 
 /** The tag of a project. Its revision changes with everything that a response shows. */

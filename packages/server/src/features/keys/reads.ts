@@ -1,11 +1,11 @@
 import { setImmediate } from 'node:timers/promises'
 import { projects } from '../../kernel/access/stored-projects.ts'
 import { contradictedProject } from '../../kernel/faults.ts'
-import { parsePublished } from '../../kernel/ledger/chain.ts'
+import { type PublishedDigests, parsePublished } from '../../kernel/ledger/chain.ts'
 import { type Db, parseStored } from '../../kernel/storage/schema.ts'
 import { hasOtherWriters, inChunks, statement } from '../../kernel/storage/statements.ts'
 import { checkTexts } from './published/stored.ts'
-import { type PublishedTexts, publish } from './published/texts.ts'
+import { digestsOf, type PublishedTexts, publish } from './published/texts.ts'
 import {
   damagedJwk,
   hasKey,
@@ -126,7 +126,10 @@ export async function readPublishedRows(db: Db, ids: readonly string[]) {
 type PublishedRow = Awaited<ReturnType<typeof publishedOfProjects>>[number] & { db: Db }
 
 /** What a project publishes, with its name and its revision. */
-export type PublishedKeySet = Omit<KeySet, 'keys'> & { texts: PublishedTexts }
+export type PublishedKeySet = Omit<KeySet, 'keys'> & {
+  texts: PublishedTexts
+  digests: PublishedDigests
+}
 
 /**
  * What a project with this row publishes. If the stored texts are not those of the last event, they are made
@@ -138,14 +141,15 @@ export async function toPublishedKeySet(
 ): Promise<PublishedKeySet | undefined> {
   const { db, id, name, revision, head } = row
   requireProjectRow(db, row)
-  const { texts, hadKeys } = checkTexts(db, id, row, parsePublished(row.published))
-  if (texts !== undefined) return { name, revision, head, texts }
+  const { texts, digests, hadKeys } = checkTexts(db, id, row, parsePublished(row.published))
+  if (texts && digests) return { name, revision, head, texts, digests }
   const keySet = await readKeySetInPages(db, id)
   if (keySet === undefined) return undefined
   // Another standby, further behind, may have taken over since the row was read.
   if (keySet.revision < row.revision) throw contradictedProject()
   const { keys, ...rest } = keySet
-  return { ...rest, texts: publish(keys, now, hadKeys()) }
+  const rendered = publish(keys, now, hadKeys())
+  return { ...rest, texts: rendered, digests: digestsOf(rendered) }
 }
 
 /** Throws `storage_unavailable` for a row that contradicts its ledger. */

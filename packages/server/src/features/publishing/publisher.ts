@@ -5,7 +5,7 @@ import { createBatchLoader } from '../../async/single-flight.ts'
 import { PubringError } from '../../errors.ts'
 import type { CoreConfig } from '../../kernel/context.ts'
 import { placeholderKid } from '../../kernel/contract.ts'
-import { entityTag } from '../../kernel/entity-tags.ts'
+import { entityTag, tagOfDigest } from '../../kernel/entity-tags.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { formatPosition, positionOf } from '../../kernel/ledger/position.ts'
 import { staleAfterMs } from '../../kernel/ledger/revision-watch.ts'
@@ -19,7 +19,7 @@ import {
   type Validity,
 } from '../../kernel/values/validity.ts'
 import { discoveryText, issuerOf } from '../keys/jwks.ts'
-import { expiringKeys, type PublishedTexts, publishedAt } from '../keys/published/texts.ts'
+import { digestsOf, expiringKeys, publishedAt } from '../keys/published/texts.ts'
 import { type PublishedKeySet, readPublishedRows, toPublishedKeySet } from '../keys/reads.ts'
 import { createRevalidatedCache } from './revalidated-cache.ts'
 
@@ -96,7 +96,7 @@ export const publisherOf = oneFor(
         const row = (await read([projectId])).get(projectId)
         if (row instanceof Error) throw row
         const found = row && (await toPublishedKeySet(row, isoTime(time)))
-        return found && { projectId, ...found, documents: render(found.texts, time) }
+        return found && { projectId, ...found, documents: render(found, time) }
       },
     })
     onCommit(copies.invalidate)
@@ -113,7 +113,7 @@ export const publisherOf = oneFor(
         if (copy === undefined) throw notPublished()
         const time = clock.now()
         if (!includes(copy.documents.span, time)) {
-          copy.documents = render(copy.texts, time)
+          copy.documents = render(copy, time)
         }
         const ageMs = copies.ageMs(projectId) ?? 0
         if (ageMs <= staleAfterMs) return withMaxAge(copy, time, config.jwksMaxAge)
@@ -144,12 +144,14 @@ export function notPublished(): PubringError {
   return new PubringError('project_not_found', 'There is no project with this id or name.')
 }
 
-function render(texts: PublishedTexts, time: number): Documents {
+function render({ texts, digests }: PublishedKeySet, time: number): Documents {
   const current = publishedAt(texts, isoTime(time))
-  const jwks = document(current.jwks)
+  const tags = current === texts ? digests : digestsOf(current)
+  const jwks = { body: current.jwks, etag: tagOfDigest(tags.jwks) }
+  const isSame = current.jwksFull === current.jwks
   return {
     jwks,
-    fullJwks: current.jwksFull === current.jwks ? jwks : document(current.jwksFull),
+    fullJwks: isSame ? jwks : { body: current.jwksFull, etag: tagOfDigest(tags.jwksFull) },
     span: spanUntilExpiry(expiringKeys(texts), time),
   }
 }
