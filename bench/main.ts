@@ -4,7 +4,7 @@
  * stderr, and writes the figures of each part to bench/results/PART.json, with --quick to
  * quick-PART.json.
  *
- *   npm run bench [-- --quick] [--part reads|misses|creates|exchanges|processes|hostile] [--rounds 10]
+ *   npm run bench [-- --quick] [--part reads|misses|cold|creates|exchanges|processes|hostile] [--rounds 10]
  */
 import process from 'node:process'
 import { parseArgs } from 'node:util'
@@ -18,6 +18,7 @@ import { startGenerator } from './load/client.ts'
 import { measureExchanges } from './processes/exchanges.ts'
 import { measureRevocations } from './processes/revocations.ts'
 import { measureStarts } from './processes/starts.ts'
+import { measureColdFill } from './reads/cold-fill.ts'
 import { loggingOverSilence } from './reads/logging.ts'
 import { measureMisses } from './reads/misses.ts'
 import { type BenchContext, measureReads, type PreparedServer } from './reads/reads.ts'
@@ -83,6 +84,12 @@ const parts: Record<string, Part> = {
     scope: `${config.rounds} rounds of ${config.missesPerRound} requests, each for another of 10,000 projects of ten P-256 keys, from ${connections} connections; medians, with the quartiles in brackets.`,
     async measure({ generator }, databases) {
       return { reads: [], figures: await measureMisses(generator, config, databases, engines) }
+    },
+  },
+  cold: {
+    scope: `${config.starts} starts for each line, one request for each of 2,000 projects of ten P-256 keys from 200 connections; medians, with the quartiles in brackets.`,
+    async measure({ generator }, databases) {
+      return { reads: [], figures: await measureColdFill(generator, config, databases) }
     },
   },
   creates: {

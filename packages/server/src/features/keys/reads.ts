@@ -3,7 +3,7 @@ import { projects } from '../../kernel/access/stored-projects.ts'
 import { contradictedProject } from '../../kernel/faults.ts'
 import { type PublishedDigests, parsePublished } from '../../kernel/ledger/chain.ts'
 import { type Db, parseStored } from '../../kernel/storage/schema.ts'
-import { hasOtherWriters, inChunks, statement } from '../../kernel/storage/statements.ts'
+import { inChunks, readTogether, statement } from '../../kernel/storage/statements.ts'
 import { checkTexts } from './published/stored.ts'
 import { digestsOf, type PublishedTexts, publish } from './published/texts.ts'
 import {
@@ -116,10 +116,7 @@ const publishedOfProjects = statement((db, { ids }: { ids: readonly string[] }) 
  * database that has it.
  */
 export async function readPublishedRows(db: Db, ids: readonly string[]) {
-  // SQLite has no round trips to save, and one id keeps its statement compiled.
-  const all = hasOtherWriters(db) ? [ids] : ids.map((id) => [id])
-  const rows: Awaited<ReturnType<typeof publishedOfProjects>> = []
-  for (const some of all) rows.push(...(await publishedOfProjects(db, { ids: some })))
+  const rows = await readTogether(db, ids, (some) => publishedOfProjects(db, { ids: some }))
   return new Map(rows.map((row) => [row.id, { db, ...row }]))
 }
 

@@ -1,30 +1,35 @@
 import { LRUCache } from 'lru-cache'
+import { createBatchLoader } from '../../async/single-flight.ts'
 import { PubringError } from '../../errors.ts'
+import { findProjectsByName } from '../../kernel/access/stored-projects.ts'
 import type { ProjectRef } from '../../kernel/context.ts'
 import { projectNamePattern } from '../../kernel/contract.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { systemLedgerId } from '../../kernel/ledger/chain.ts'
 import { oneFor } from '../../kernel/shared.ts'
+import { readEach } from '../../kernel/storage/each.ts'
 import { notPublished, type PublishedProject, publisherOf } from './publisher.ts'
-import { createRevalidatedCache } from './revalidated-cache.ts'
+import { createRevalidatedCache, maxFirstReads } from './revalidated-cache.ts'
 
 /** Names cached per process. */
 const maxNames = 10_000
 
-/**
- * Names that are looked up at once and are not known. Anyone can ask for a hundred with one request, which
- * must leave connections of the store to other reads and to changes.
- */
-const maxFirstReads = 2
-
 /** The ids of the projects that are asked for by name. */
 export const publishedNamesOf = oneFor(({ store, clock, onCommit }: Kernel) => {
+  const readTogether = createBatchLoader((names) =>
+    readEach(names, (some) => findProjectsByName(store.reader, some)),
+  )
   const ids = createRevalidatedCache<string>({
     clock,
     copies: new LRUCache({ max: maxNames }),
     staleLimitMs: Number.POSITIVE_INFINITY,
     maxFirstReads,
-    read: async (name) => (await store.identifyProject({ name }))?.id,
+    async read(name, previous) {
+      if (previous !== undefined) return (await store.identifyProject({ name }))?.id
+      const found = (await readTogether([name])).get(name)
+      if (found instanceof Error) throw found
+      return found?.id
+    },
   })
   onCommit((ledgerId) => {
     if (ledgerId === systemLedgerId) ids.invalidate()

@@ -21,18 +21,10 @@ import {
 import { discoveryText, issuerOf } from '../keys/jwks.ts'
 import { digestsOf, expiringKeys, publishedAt } from '../keys/published/texts.ts'
 import { type PublishedKeySet, readPublishedRows, toPublishedKeySet } from '../keys/reads.ts'
-import { createRevalidatedCache } from './revalidated-cache.ts'
+import { createRevalidatedCache, maxFirstReads } from './revalidated-cache.ts'
 
 /** Bound of the cached key sets and documents, in bytes. */
 const maxCachedBytes = 32 * 1024 * 1024
-
-/**
- * Projects that are read at once and have no copy. Those that arrive during a read are in the next one
- * together, so that a process that starts far from its database fills its memory by few round trips; and
- * anyone who asks for thousands of projects occupies one connection. Few enough that a slow network
- * transfers their key sets within the timeout of a statement.
- */
-const maxFirstReads = 25
 
 /** A public document, with the same bytes and tag on every process. */
 export interface PublishedDocument {

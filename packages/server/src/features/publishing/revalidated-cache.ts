@@ -15,6 +15,14 @@ const recheckIntervalMs = 500
 /** Milliseconds that a caller waits for the store if there is a copy to serve instead. */
 const readTimeoutMs = 400
 
+/**
+ * Projects that are read at once and have no copy. Those that arrive during a read are in the next one
+ * together, so that a process that starts far from its database fills its memory by few round trips; and
+ * anyone who asks for thousands of projects occupies one connection. Few enough that a slow network
+ * transfers their key sets within the timeout of a statement.
+ */
+export const maxFirstReads = 100
+
 /** First reads that may wait for others, and for how long. */
 const maxWaitingFirstReads = 1_000
 const firstReadTimeoutMs = 3_000

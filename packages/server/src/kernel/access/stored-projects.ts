@@ -1,10 +1,10 @@
-import type { ProjectRef } from '../context.ts'
+import type { Each, ProjectRef } from '../context.ts'
 import { contradictedProject } from '../faults.ts'
 import { type NewEvent, systemLedgerId } from '../ledger/chain.ts'
 import { projectLedger, subject } from '../ledger/subject.ts'
 import type { ProjectRecord } from '../records.ts'
 import { type Db, type RowOf, rowMapping, table } from '../storage/schema.ts'
-import { statement } from '../storage/statements.ts'
+import { readTogether, statement } from '../storage/statements.ts'
 
 export const projectTable = table('project', {
   id: 'key text',
@@ -68,7 +68,8 @@ export async function findProjectRecord(
   db: Db,
   ref: ProjectRef,
 ): Promise<ProjectRecord | undefined> {
-  const rows = 'id' in ref ? await projectById(db, ref) : await projectByName(db, ref)
+  const rows =
+    'id' in ref ? await projectById(db, ref) : await projectsByName(db, { names: [ref.name] })
   const [project] = checkedProjects(db, rows)
   if (project === undefined && rows.length > 0) throw contradictedProject()
   return project
@@ -77,6 +78,17 @@ export async function findProjectRecord(
 const projectById = statement((db, { id }: { id: string }) =>
   projectsWithLastEvents(db).where('project.id', '=', id),
 )
-const projectByName = statement((db, { name }: { name: string }) =>
-  projectsWithLastEvents(db).where('project.name', '=', name),
+const projectsByName = statement((db, { names }: { names: readonly string[] }) =>
+  projectsWithLastEvents(db).where('project.name', 'in', names),
 )
+
+/** The projects with these names; in place of one that contradicts its ledger, `storage_unavailable`. */
+export async function findProjectsByName(
+  db: Db,
+  names: readonly string[],
+): Promise<Each<ProjectRecord>> {
+  const rows = await readTogether(db, names, (some) => projectsByName(db, { names: some }))
+  return new Map(
+    rows.map((row) => [row.name, checkedProjects(db, [row])[0] ?? contradictedProject()]),
+  )
+}

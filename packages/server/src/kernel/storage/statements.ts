@@ -62,6 +62,21 @@ export async function inChunks<Item, Row>(
 }
 
 /**
+ * Reads items together, or on SQLite one by one: it has no round trips to save, and a statement for a single
+ * item stays compiled.
+ */
+export async function readTogether<Item, Row>(
+  db: Db,
+  items: readonly Item[],
+  read: (some: readonly Item[]) => Promise<readonly Row[]>,
+): Promise<Row[]> {
+  if (hasOtherWriters(db)) return [...(await read(items))]
+  const rows: Row[] = []
+  for (const item of items) rows.push(...(await read([item])))
+  return rows
+}
+
+/**
  * Compiles a statement once per engine and runs it with the values of each call: compiling costs
  * several times what SQLite takes to run it. The values have the same members in every call, at
  * most one of which is a list; a list compiles once per length. `build` must pass the values on
