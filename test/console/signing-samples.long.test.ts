@@ -17,7 +17,10 @@ import { privatePem } from '../support/keys/pem.ts'
 import { keyFor } from '../support/keys/tokens.ts'
 import { rememberPrivateKey, rememberSecret } from '../support/secrets.ts'
 
-/** The programs that the page of a registration link shows, but for the one in C#. */
+/**
+ * The programs that the page of a registration link shows, but for the one in C#. That one was run by hand, with
+ * keys that .NET 8 made for all algorithms that it signs with.
+ */
 const console_ = await openConsole()
 const folder = snippetFolder()
 
