@@ -17,6 +17,7 @@ const pair = keyFor('ES256')
 let console_: TestConsole
 let projectId: string
 let kid: string
+let ended: string
 let emptyId: string
 let rotatingId: string
 
@@ -37,6 +38,10 @@ beforeAll(async () => {
   const [inactive = '', active = ''] = kids
   kid = active
   await client.keys.update(projectId, inactive, { active: false })
+  ended = inactive
+  // It is named on the page of a key that has ended.
+  await fetch(`${console_.server.url}/v1/projects/${projectId}/.well-known/jwks.json`)
+  await client.apiKeys.create({ name: `pipelines-of-${'everything-'.repeat(9)}`, role: 'reader' })
   const { id } = await client.apiKeys.create({ name: 'revoked', role: 'reader' })
   await client.apiKeys.update(id, { active: false })
   const { apiKey } = await client.apiKeys.create({ name: 'pipeline', role: 'reader' })
@@ -82,6 +87,7 @@ const pages = (): Record<string, string> => ({
   [`/projects/${projectId}/timeline?view=table`]: 'Timeline · default',
   [`/projects/${projectId}/timeline?from=2026-01-05&to=2026-01-07`]: 'Timeline · default',
   [`/projects/${projectId}/keys/${kid}`]: 'orders, autumn · default',
+  [`/projects/${projectId}/keys/${ended}`]: 'orders, spring · default',
   [`/projects/${projectId}/keys/${projectId}`]: 'Key not found · default',
   [`/projects/${projectId}/connect`]: 'Connect · default',
   [`/projects/${projectId}/verify`]: 'Check a token · default',
@@ -279,6 +285,32 @@ test('at no width does a page scroll sideways, or have texts or controls on top 
     }
   }
   expect(faults).toEqual({})
+})
+
+test('the buttons of a long form stay above what scrolls below them', async () => {
+  const page = await console_.open('/access-rules', {
+    ...phone,
+    viewport: { width: 390, height: 700 },
+  })
+  await page.getByRole('button', { name: 'New rule' }).click()
+  await page.getByRole('dialog').getByLabel('Name').waitFor()
+  const covering = await page.evaluate<string[]>(`{
+    const bar = document.querySelector('.form-actions')
+    const scrolled = bar.closest('.mantine-Modal-content')
+    const found = new Set()
+    for (let top = 0; top < scrolled.scrollHeight; top += 40) {
+      scrolled.scrollTop = top
+      const { left, right, top: start, bottom } = bar.getBoundingClientRect()
+      for (let x = left + 1; x < right; x += 20) {
+        for (let y = start + 1; y < Math.min(bottom, innerHeight); y += 10) {
+          const element = document.elementFromPoint(x, y)
+          if (!bar.contains(element)) found.add(element.className)
+        }
+      }
+    }
+    ;[...found]
+  }`)
+  expect(covering).toEqual([])
 })
 
 test('axe finds no fault in lists of a phone, without warnings', async () => {

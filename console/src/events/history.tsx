@@ -184,7 +184,7 @@ function Filters({ ofAll, events, keys, filter, onChange }: FiltersProps) {
   const types = [...new Set([...offered, ...typesOf(filter)])]
   return (
     <>
-      <SimpleGrid cols={{ base: 1, xs: 2, md: ofAll ? 3 : 5 }} spacing="sm">
+      <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }} spacing="sm">
         <MultiSelect
           label="Events"
           placeholder={filter.type === '' ? 'All events' : ''}

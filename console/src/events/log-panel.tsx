@@ -6,6 +6,7 @@ import { IconDownload, IconShieldCheck } from '@tabler/icons-react'
 import { type FormEvent, useEffect, useRef, useState } from 'react'
 import { IconButton } from '../components/buttons.tsx'
 import { download } from '../components/download.ts'
+import { messageOf } from '../components/outage.ts'
 import { ErrorNotice } from '../components/states.tsx'
 import { localTime } from '../components/text.tsx'
 import { TextField } from '../forms/text-fields.tsx'
@@ -73,7 +74,7 @@ export function LogPanel({ project, newest, logged, events }: LogPanelProps & { 
               label="Verify this history"
               onClick={() => verify('')}
             />
-            <Menu position="bottom-end">
+            <Menu position="bottom-start">
               <Menu.Target>
                 <IconButton {...look} Icon={IconDownload} label="Export" />
               </Menu.Target>
@@ -134,9 +135,7 @@ function Problem({ error }: { error: unknown }) {
       </Text>
     )
   }
-  if (code === 'log_stopped' && error instanceof PubringError) {
-    return <Text>The log has stopped. {error.problem?.detail}</Text>
-  }
+  if (code === 'log_stopped') return <Text>The log has stopped. {messageOf(error)}</Text>
   return <ErrorNotice error={error} />
 }
 

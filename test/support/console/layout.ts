@@ -18,7 +18,20 @@ export function layoutFaults(page: Page): Promise<string[]> {
     if (scrollWidth > innerWidth) faults.push('scrolls sideways: ' + scrollWidth)
     for (const cell of document.querySelectorAll('main :is(th, td)')) {
       const isNarrow = cell.scrollWidth > cell.clientWidth + 1 || cell.clientWidth === 0
-      if (isVisible(cell) && isNarrow) faults.push('narrow column: ' + textOf(cell))
+      const isBroken = [...cell.querySelectorAll('time')].some((time) => time.getClientRects().length > 1)
+      const isCramped = isBroken || (cell.querySelector('a') !== null && cell.clientWidth < 90)
+      if (isVisible(cell) && (isNarrow || isCramped)) faults.push('narrow column: ' + textOf(cell))
+    }
+    // What does not scroll hides it for good.
+    for (const control of document.querySelectorAll('main :is(a, button)')) {
+      const { left, right, width } = control.getBoundingClientRect()
+      for (let each = control.parentElement; isVisible(control) && width > 1 && each !== null; each = each.parentElement) {
+        const { overflowX } = getComputedStyle(each)
+        if (/auto|scroll/.test(overflowX)) break
+        const clip = each.getBoundingClientRect()
+        const isCut = overflowX !== 'visible' && (left < clip.left - 1 || right > clip.right + 1)
+        if (isCut) faults.push('cut off: ' + textOf(control))
+      }
     }
 
     /** The part of a rectangle that is not clipped. */

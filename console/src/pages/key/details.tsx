@@ -13,9 +13,11 @@ export function Details({ jwtKey }: { jwtKey: JwtKeyWithDetails }) {
   return (
     <Section title="Details">
       <Stack gap="sm">
-        <Fact name="Registered by">
-          {first?.type === 'key.created' ? <ActorName actor={first.actor} /> : '…'}
-        </Fact>
+        {first?.type === 'key.created' && (
+          <Fact name="Registered by">
+            <ActorName actor={first.actor} />
+          </Fact>
+        )}
         <Fact name="Last changed">{exactTime(updateTime)}</Fact>
         {details.ended && (
           <Fact name="Ended">
@@ -40,19 +42,14 @@ function Introducer({ projectId, id }: { projectId: string; id: string }) {
     ['links', projectId, linkId],
     linkId && ((client, signal) => client.registrationLinks.get(projectId, linkId, { signal })),
   )
-  if (linkId === undefined) {
-    return (
-      <Fact name="Introduced by the key">
-        <TextLink href={`/projects/${projectId}/keys/${id}`} className="mono">
-          {id}
-        </TextLink>
-      </Fact>
-    )
-  }
+  const keys = `/projects/${projectId}/keys`
+  const [name, href] = linkId
+    ? ['Came through the registration link', keys]
+    : ['Introduced by the key', `${keys}/${id}`]
   return (
-    <Fact name="Came through the registration link">
-      <TextLink href={`/projects/${projectId}/keys`}>
-        <UserText>{link?.note ?? linkId}</UserText>
+    <Fact name={name}>
+      <TextLink href={href}>
+        <UserText mono={!linkId}>{link?.note ?? linkId ?? id}</UserText>
       </TextLink>
     </Fact>
   )

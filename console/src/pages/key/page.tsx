@@ -138,7 +138,7 @@ function Summary({ row, activeKeys }: { row: KeyRow; activeKeys: JwtKey[] | unde
           alarming={active && expireTime !== undefined && isSoon(expireTime)}
         >
           {expireTime === undefined ? 'It has no expiry time.' : `${exactTime(expireTime)}.`}{' '}
-          {endsBecause === 'superseded' && 'A rotation replaces it.'}
+          {active && endsBecause === 'superseded' && 'A rotation replaces it.'}
         </Figure>
         <Figure name="Other active keys" value={others === undefined ? '…' : String(others)}>
           {others === 0 && active ? 'It is the last one.' : 'In this project.'}
@@ -148,10 +148,9 @@ function Summary({ row, activeKeys }: { row: KeyRow; activeKeys: JwtKey[] | unde
   )
 }
 
-type ImpactProps = { jwtKey: JwtKeyWithDetails; activeKeys: JwtKey[] | undefined }
-
 /** Who stops verifying, and when, if the key is deactivated; or when they did. */
-function Impact({ jwtKey, activeKeys }: ImpactProps) {
+function Impact(props: { jwtKey: JwtKeyWithDetails; activeKeys: JwtKey[] | undefined }) {
+  const { jwtKey, activeKeys } = props
   const { active, projectId, details } = jwtKey
   const emptied = activeKeys && emptiedBy([jwtKey], activeKeys)
   const uses = <KeyUses keys={[{ ...jwtKey, ...details }]} />

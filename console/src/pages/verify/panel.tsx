@@ -31,7 +31,7 @@ export function VerifyPanel({ project, token, onToken }: VerifyPanelProps) {
             value={token}
             onValue={onToken}
           />
-          <SimpleGrid cols={{ base: 1, sm: 3 }}>
+          <SimpleGrid cols={{ base: 1, md: 3 }} style={{ alignItems: 'end' }}>
             <TextField
               label="Expected audience (aud), optional"
               description="If empty, it is not compared: a token for another service then seems right."
