@@ -185,15 +185,11 @@ function Identity({ self, kind }: { self: Self; kind: string }) {
   return (
     <div style={{ overflowWrap: 'anywhere' }}>
       {kind}
-      {person?.email !== undefined && (
-        <div>
-          <UserText>{person.email}</UserText>
-        </div>
-      )}
       {person !== undefined && (
-        <div>
+        <>
+          <div>{person.email && <UserText>{person.email}</UserText>}</div>
           <UserText>{person.subject}</UserText> at <UserText>{person.issuer}</UserText>
-        </div>
+        </>
       )}
       {session !== undefined && <div>Session until {localTime(session.expireTime)}</div>}
     </div>

@@ -106,8 +106,6 @@ type VerifiedLedger = {
   last: ChainPosition
 }
 
-type LedgerExport = { name: string; lines: string[]; proof: string }
-
 /** Whether the page can hash and verify: browsers offer Web Crypto on https and loopback only. */
 export const canVerify = (): boolean => globalThis.crypto?.subtle !== undefined
 
@@ -134,7 +132,7 @@ export async function verifyLedger(
 }
 
 /** The proof is read first, so that the events reach the one that it is of. */
-export async function exportLedger(source: LedgerSource): Promise<LedgerExport> {
+export async function exportLedger(source: LedgerSource) {
   const { ledgerId, proof } = await readProof(source)
   const lines: string[] = []
   for await (const event of readEvents(source, ledgerId)) lines.push(`${JSON.stringify(event)}\n`)

@@ -47,9 +47,7 @@ export function useDiscovery(projectId: string) {
   )
 }
 
-/** A change of a key: the request, and a function that sends it and refreshes the keys. */
-type KeyChange = { request: ApiRequest; run(): Promise<unknown> }
-
+/** The changes of a key: the request of each, and a function that sends it and refreshes the keys. */
 export function useKeyChanges({ projectId, id }: JwtKey) {
   const { client } = useConnection()
   const refresh = useKeyRefresh(projectId)
@@ -59,12 +57,12 @@ export function useKeyChanges({ projectId, id }: JwtKey) {
   }
   const path = `/projects/${projectId}/jwt-keys/${id}`
   return {
-    update: (body: JwtKeyUpdate): KeyChange => ({
-      request: { method: 'PATCH', path, body },
+    update: (body: JwtKeyUpdate) => ({
+      request: { method: 'PATCH', path, body } satisfies ApiRequest,
       run: () => change((client) => client.keys.update(projectId, id, body)),
     }),
-    remove: (): KeyChange => ({
-      request: { method: 'DELETE', path },
+    remove: () => ({
+      request: { method: 'DELETE', path } satisfies ApiRequest,
       run: () => change((client) => client.keys.delete(projectId, id)),
     }),
   }

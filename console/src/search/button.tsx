@@ -7,11 +7,9 @@ import { ToolButton } from '../components/buttons.tsx'
 
 const SearchPalette = lazyPart(() => import('./palette.tsx'), 'SearchPalette')
 
-type SearchedText = string | undefined
-
 /** Opens the search, as `/` and Ctrl+K or ⌘K do on every page. */
 export function SearchButton() {
-  const [text, setText] = useState<SearchedText>()
+  const [text, setText] = useState<string>()
   usePreload(SearchPalette.load)
   useEarlyTyping(text !== undefined, setText)
   const open = () => {
@@ -45,7 +43,10 @@ export function SearchButton() {
 }
 
 /** Keeps what is typed until the field of the search has the focus: its code may still be loading. */
-function useEarlyTyping(isOpen: boolean, setText: Dispatch<SetStateAction<SearchedText>>): void {
+function useEarlyTyping(
+  isOpen: boolean,
+  setText: Dispatch<SetStateAction<string | undefined>>,
+): void {
   useEffect(() => {
     if (!isOpen) return
     function keep(event: KeyboardEvent) {

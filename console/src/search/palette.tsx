@@ -224,13 +224,10 @@ function ResultRow({ result }: { result: SearchResult }) {
           {result.type === 'key' && result.projectName && `${result.projectName} · `}
           {result.type === 'key' && `${result.algorithm} · `}
           <span className="mono">{result.type === 'key' ? result.kid : result.id}</span>
-          {isTold(result) && ` · found by ${members[result.matched]}`}
+          {!/label|name/.test(result.matched) && ` · found by ${members[result.matched]}`}
         </Text>
       </div>
       {result.type === 'key' && <StateBadge state={result.state} />}
     </Group>
   )
 }
-
-/** A result that is found by its name needs no explanation. */
-const isTold = ({ matched }: SearchResult) => matched !== 'label' && matched !== 'name'

@@ -60,10 +60,8 @@ function Bars({ projectId, keys, rotations, events, completeSince }: BarsProps) 
   )
 }
 
-type TimelineProps = {
-  projectId: string
+type TimelineProps = Omit<BarsProps, 'keys' | 'rotations' | 'events'> & {
   bars: KeyBar[]
-  completeSince: number | undefined
   now: number
 }
 
@@ -211,7 +209,7 @@ const types = 'key.created,key.updated,key.deleted,key.recorded,key.weakness_fou
 type History = {
   events: Event[]
   /** Since when the events were read, in epoch milliseconds, if not from the beginning. */
-  completeSince?: number
+  completeSince: number | undefined
 }
 
 /** The newest events, oldest first. */
@@ -225,6 +223,6 @@ function useNewestEvents(project: string) {
       }
       events.push(event)
     }
-    return { events: events.reverse() }
+    return { events: events.reverse(), completeSince: undefined }
   })
 }

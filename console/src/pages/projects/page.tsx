@@ -110,21 +110,13 @@ function SearchableProjects({ rows, isPartial }: { rows: ProjectRow[]; isPartial
   )
 }
 
-function NoMatch({ term }: { term: string }) {
-  if (term === '') {
-    return (
-      <EmptyState title="No projects yet">
-        Create a project for each service that signs tokens.
-      </EmptyState>
-    )
-  }
-  return (
-    <EmptyState title={`No projects match “${term}”`}>
-      Check the spelling. To find a key by its kid, a log line or a token, use the search in the
-      header.
-    </EmptyState>
-  )
-}
+const NoMatch = ({ term }: { term: string }) => (
+  <EmptyState title={term === '' ? 'No projects yet' : `No projects match “${term}”`}>
+    {term === ''
+      ? 'Create a project for each service that signs tokens.'
+      : 'Check the spelling. To find a key by its kid, a log line or a token, use the search in the header.'}
+  </EmptyState>
+)
 
 function TotalFigures({ rows }: { rows: ProjectRow[] }) {
   const { projects, activeKeys, raised } = totalsOf(rows)

@@ -1,14 +1,12 @@
 import { NumberInput } from '@mantine/core'
 
-const minute = 60
-
 /** Minutes as they were typed, as seconds; undefined if they are no lifetime. */
 export function toTokenLifetime(minutes: string): number | undefined {
-  const seconds = Math.round(Number(minutes) * minute)
+  const seconds = Math.round(Number(minutes) * 60)
   return seconds >= 1 ? seconds : undefined
 }
 
-export const fromTokenLifetime = (seconds: number): string => String(seconds / minute)
+export const fromTokenLifetime = (seconds: number): string => String(seconds / 60)
 
 export const TokenLifetimeField = (props: { value: string; onValue(minutes: string): void }) => (
   <NumberInput
