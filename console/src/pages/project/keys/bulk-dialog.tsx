@@ -116,7 +116,7 @@ export function BulkDialog({ onClose, ...props }: BulkProps & { onClose(): void 
           />
         )}
         {isAsking && single && <CurlHint {...requestOf(action, single, reason)} />}
-        <Group justify="flex-end">
+        <Group justify="flex-end" className="form-actions">
           <Button variant="default" onClick={running ? stop : onClose} data-autofocus>
             {running ? 'Stop' : isAsking ? 'Cancel' : 'Close'}
           </Button>
