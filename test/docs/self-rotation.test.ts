@@ -1,8 +1,9 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openShell, type Ran, type Shell } from '../cli/support.ts'
 import { startApp } from '../support/app/app.ts'
+import { ageKey } from '../support/app/keepers.ts'
 
 const file = join(import.meta.dirname, '../../docs/workloads/self-rotation.md')
 const page = readFileSync(file, 'utf8')
@@ -45,7 +46,7 @@ test('the page does what it says', async () => {
     const ran = await run(shell, 'pubring key keep')
     expect(ran.code, ran.stderr).toBe(0)
     const { kid } = JSON.parse(readFileSync(join(signer, 'current.jwk'), 'utf8'))
-    writeFileSync(join(signer, kid, 'since'), '2026-01-01T00:00:00.000Z')
+    ageKey(signer)
     return kid as string
   }
   const old = await turn(admin)
