@@ -120,6 +120,7 @@ function figures(samples: Map<BenchServer | 'bare', { rate: number; micros: numb
       server,
       unit: '/s',
       value: spreadOf(list.map(({ rate }) => rate)),
+      ...(writer !== 'bare' && writer.engine === 'postgres' && { target: { min: 1_000 } }),
       note: 'durable creates per second',
     })
     if (writer === 'bare') continue

@@ -6,8 +6,9 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { renderChart } from './chart.ts'
+import type { Figure } from './figures.ts'
 import { eachText, sizesText } from './model.ts'
-import { loadResults } from './results.ts'
+import { loadResults, type Results } from './results.ts'
 import { summaryText } from './summary.ts'
 import { resultsText } from './table.ts'
 
@@ -32,9 +33,18 @@ function renderTables(page: string): string {
 }
 
 function tablesText(kind: string, names: string[]): string {
-  const results = names.flatMap((name) => loadResults(name) ?? [])
+  const results = names.flatMap(selectedResults)
   if (results.length === 0) return ''
   return kind === 'summary' ? summaryText(results) : results.map(resultsText).join('\n\n')
+}
+
+/** The results of this name, or with `NAME/FIGURE` those of its figures that begin so. */
+function selectedResults(name: string): Results[] {
+  const [file = '', beginning = ''] = name.split('/')
+  const results = loadResults(file)
+  if (results === undefined) return []
+  const isSelected = (figure: Figure) => figure.name.startsWith(beginning)
+  return [{ ...results, figures: results.figures.filter(isSelected) }]
 }
 
 function modelText(name: string): string {
