@@ -99,7 +99,8 @@ function Records<Row extends Managed, Own extends string>(
   const reading = ownActions.find(({ reads }) => reads)
   const { words } = kind
   const nameOf = rowNames(rows, ({ name }) => name)
-  if (empty && rows.length === 0) return <EmptyState title={empty.title}>{empty.advice}</EmptyState>
+  if (empty && rows.length === 0)
+    return <EmptyState title={empty.title}>{mayManage && empty.advice}</EmptyState>
   const menu = (row: Row) => {
     const toggle = row.active ? 'deactivate' : 'activate'
     const isExpired = stateOf(row, words.inactive) === 'expired'
