@@ -31,6 +31,12 @@ def root_from_path(index, size, hash, path):  # RFC 9162, section 2.1.3.2
         index, last = index >> 1, last >> 1
     return hash if last == 0 else None
 
+def root_of_map(slot, hash, path):  # docs/ledger.md
+    for depth, sibling in reversed(list(enumerate(reversed(path)))):
+        is_right = int.from_bytes(slot, "big") >> 255 - depth & 1
+        hash = digest(b"\x01", sibling, hash) if is_right else digest(b"\x01", hash, sibling)
+    return hash
+
 def verify_signature(key, signature, message):
     try: Ed25519PublicKey.from_public_bytes(key).verify(signature, message)
     except InvalidSignature: broken("a signature of the checkpoint is invalid")
@@ -60,15 +66,23 @@ def ask(address, may_be_gone=False):
 
 read = lambda address: ask(address).read()
 
-def open_proof(text):  # C2SP tlog-proof
+def open_proof(text, is_last=False):  # C2SP tlog-proof
     proof, _, note = text.partition("\n\n")
     header, extra, index, *path = [line.split(" ")[-1] for line in proof.split("\n")]
     head = json.loads(base64.b64decode(extra))
     size, root, date = open_checkpoint(note, verifier_key)
     key = base64.b64decode(head["key"]) if "key" in head else entry_key(head, head["revision"])
     entry = {"head": head["head"], "ledger": digest(key, head["ledgerId"].encode()).hex(), "revision": head["revision"], "time": head["time"]}
-    if root_from_path(int(index), size, leaf_hash(canonical(entry)), map(base64.b64decode, path)) != root:
+    leaf = leaf_hash(canonical(entry))
+    if root_from_path(int(index), size, leaf, map(base64.b64decode, path)) != root:
         broken("the proof does not show that the log has this ledger")
+    if is_last:
+        last = {"path": [], "hashes": [], "time": "", **head.get("last", {})}
+        path, hashes = ([base64.b64decode(hash) for hash in last[name]] for name in ("path", "hashes"))
+        slot = digest(head["ledgerId"].encode())
+        heads = {"heads": root_of_map(slot, leaf_hash(slot + key + leaf), path).hex(), "time": last["time"]}
+        if root_from_path(size - 1, size, leaf_hash(canonical(heads)), hashes) != root:
+            broken(f"the proof does not show that event {head['revision']} is the last one in the log")
     return head, size, root, date
 
 def verify_key_set(folder, newest, may_be_gone, wait=130):
@@ -78,7 +92,7 @@ def verify_key_set(folder, newest, may_be_gone, wait=130):
     keys, header = json.load(response)["keys"], response.headers.get("pubring-revision")
     if header is None: broken("the key set has no revision")
     revision, start = int(header.partition(".")[0]), header.partition(".")[2]
-    proven, _, _, date = open_proof(proof.read().decode())
+    proven, _, _, date = open_proof(proof.read().decode(), is_last=True)
     if proven["ledgerId"] != head["ledgerId"]: broken("the proof of the key set is of another project")
     if time.time() - date > 120: broken("the proof of the key set is older than two minutes")
     if proven["revision"] < newest: broken(f"the key set is proven by event {proven['revision']}, and the log has event {newest}")
@@ -132,7 +146,7 @@ def main():
                 entry, bundle = bundle[2:end], bundle[end:]
                 leaves.append(leaf_hash(entry))
                 logged = json.loads(entry)
-                if logged["ledger"] != blinded(logged["revision"]): continue
+                if "heads" in logged or logged["ledger"] != blinded(logged["revision"]): continue
                 newest = max(newest, logged["revision"])
                 if hashes[logged["revision"] :][:1] not in ([], [logged["head"]]):
                     broken(f"the log has another event {logged['revision']} of this ledger")

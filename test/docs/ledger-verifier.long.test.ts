@@ -9,6 +9,7 @@ import { importItems, sendImport } from '../support/app/imports.ts'
 import { registerKey } from '../support/app/keys.ts'
 import { createKeyFile } from '../support/log/key-file.ts'
 import { createLiar, foreignKey } from '../support/log/liar.ts'
+import { excuses, proveOldEntry } from '../support/log/old-proof.ts'
 import { startHttpServer } from '../support/network/http-server.ts'
 import { temporaryFolder } from '../support/server/process.ts'
 
@@ -97,6 +98,7 @@ test('a ledger and a log that nobody has changed are whole', async () => {
 
 test('a key set that a server lies about is found', async () => {
   const keySet = `/v1/projects/${id}/.well-known/jwks-full.json`
+  const proof = `/v1/projects/${id}/.well-known/ledger-proof`
   async function lied(lie: (liar: Awaited<ReturnType<typeof createLiar>>) => unknown) {
     const liar = await createLiar(await addressOf(server))
     await lie(liar)
@@ -114,7 +116,9 @@ test('a key set that a server lies about is found', async () => {
   const liar = await createLiar(await addressOf(server))
   const withholder = await createLiar(await addressOf(server))
   await liar.freeze(keySet)
-  await withholder.freeze(keySet, `/v1/projects/${id}/.well-known/ledger-proof`)
+  await withholder.freeze(keySet, proof)
+  const address = await addressOf(server)
+  const earlier = await (await fetch(address + proof)).text()
   const [key] = (await server.send('GET', `/v1/projects/${id}/jwt-keys`)).json()
   await server.send('PATCH', `/v1/projects/${id}/jwt-keys/${key.id}`, { body: { active: false } })
   await sign(server)
@@ -124,6 +128,12 @@ test('a key set that a server lies about is found', async () => {
   expect(await verifyAt(exported, `${withholder.url}/log`)).toBe(
     'BROKEN  the key set is proven by event 51, and the log has event 52\n',
   )
+  for (const excuse of excuses) {
+    liar.forge(proof, () => proveOldEntry(address, proof, earlier, excuse))
+    expect(await verifyAt(exported, `${liar.url}/log`)).toBe(
+      'BROKEN  the proof does not show that event 51 is the last one in the log\n',
+    )
+  }
 })
 
 test('a key that the log does not have yet is asked for again, and then proven', async () => {

@@ -41,7 +41,7 @@ test('a restored backup stops the log, until an admin restarts it with a new key
   const [origin = ''] = key.stdout.split('+')
   expect(origin.startsWith(prefix), key.stderr).toBe(true)
   const first = await pubring('log', 'checkpoint')
-  expect(first.stdout.startsWith(`${origin}\n2\n`), first.stderr).toBe(true)
+  expect(first.stdout.startsWith(`${origin}\n3\n`), first.stderr).toBe(true)
   const exported = join(folder, 'exported')
   expect((await pubring('ledger', 'export', exported, '--project', 'default')).code).toBe(0)
   expect([await published('checkpoint'), await published('vkey')]).toEqual([
@@ -107,7 +107,7 @@ test('a restored backup stops the log, until an admin restarts it with a new key
     ...['--log-key', key.stdout, '--log', `${url}/log`],
   )
   expect(verified).toMatchObject({ code: 1, stdout: expect.stringMatching(/^BROKEN .* ended at /) })
-  expect(verified.stdout).toContain('Z, after 4 entries, and')
+  expect(verified.stdout).toContain('Z, after 6 entries, and')
   expect(verified.stdout).toContain(`It goes on at http://${nextOrigin}: `)
   expect((await doctor()).code).toBe(0)
   await stopServer(server)

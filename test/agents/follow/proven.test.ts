@@ -9,6 +9,7 @@ import { followOptions, kidsIn, startFollower } from '../../support/app/follower
 import { registerAndSign, setActive } from '../../support/app/key-set.ts'
 import { createKeyFile } from '../../support/log/key-file.ts'
 import { createLiar, foreignKey } from '../../support/log/liar.ts'
+import { excuses, proveOldEntry } from '../../support/log/old-proof.ts'
 import { temporaryFolder } from '../../support/server/process.ts'
 
 const { folder } = temporaryFolder()
@@ -94,6 +95,28 @@ test('a revocation that is kept back is refused', async () => {
   await expect(followOnce(await options(), context)).rejects.toThrow(/older|log has revision 3/)
   expect(kidsIn(out)).toBeUndefined()
 })
+
+test.each(excuses)(
+  'a revocation that is kept back with the old entry in a new tree, and %s, ends the keys with --stale-after',
+  async (excuse) => {
+    const { keySet, proof } = documents()
+    const earlier = await (await fetch(address + proof)).text()
+    const follower = startFollower(await options())
+    await expect.poll(() => kidsIn(out)).toEqual([first])
+    await liar.freeze(keySet)
+    liar.forge(proof, () => proveOldEntry(address, proof, earlier, excuse))
+    await setActive(registry, first, false)
+    await sign()
+    await expect(followOnce({ ...(await options()), out: `${out}.new` }, context)).rejects.toThrow(
+      /does not show that event 2 is the last one/,
+    )
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 121_000 })
+    onTestFinished(() => void vi.useRealTimers())
+    await expect.poll(() => follower.reports.join('\n')).toContain('is the last one of the ledger')
+    follower.clock.advance(700_000)
+    await expect.poll(() => kidsIn(out)).toEqual([])
+  },
+)
 
 test('a project is refused by its name, which the server could give to another one', async () => {
   await expect(

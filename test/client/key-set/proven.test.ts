@@ -5,6 +5,10 @@ import canonicalize from 'canonicalize'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { createProvenKeySet } from '../../../packages/client/src/key-set/proven.ts'
 import { formatProof, parseProof } from '../../../packages/client/src/log/checkpoint.ts'
+import {
+  formatLedgerProof,
+  parseLedgerProof,
+} from '../../../packages/client/src/log/ledger-proof.ts'
 import { formatVerifierKey, parseNote } from '../../../packages/client/src/log/note.ts'
 import type { ListedKey } from '../../../packages/client/src/log/publication.ts'
 import { startApp } from '../../support/app/app.ts'
@@ -12,6 +16,7 @@ import { openKeySet, registerAndSign, setActive, verifyResult } from '../../supp
 import { createKeyFile } from '../../support/log/key-file.ts'
 import { createLiar, foreignKey } from '../../support/log/liar.ts'
 import { createMemoryLog } from '../../support/log/memory-log.ts'
+import { excuses, proveOldEntry } from '../../support/log/old-proof.ts'
 import { createSigner, datedNote, signedNote } from '../../support/log/signers.ts'
 import { type HttpServer, startHttpServer } from '../../support/network/http-server.ts'
 
@@ -210,24 +215,36 @@ test('a proof that is dated each minute is asked for once a minute, and keeps th
   }
 })
 
-test.each([
-  ['of an earlier revision', [1, 2], [2, 1]],
-  ['with a smaller tree', [3, 2], [2, 3]],
-])('a proof %s does not take the place of the last one', async (_name, logged, sent) => {
-  const proofs = new Map<number, string | undefined>()
-  for (const revision of logged) {
-    await prove(revision)
-    proofs.set(revision, published.proof)
-  }
-  // Each request for the key set asks for the proof of its revision.
-  published.revision = 9
-  const { keys } = open({ background: false, coolDown: 0 })
-  for (const revision of sent) {
-    published.proof = proofs.get(revision)
+describe('of two proofs', () => {
+  /** The key set after the second of the proofs, which are sent in the opposite order of the log. */
+  async function openWith(...logged: number[]) {
+    const proofs: (string | undefined)[] = []
+    for (const revision of logged) {
+      await prove(revision)
+      proofs.unshift(published.proof)
+    }
+    // Each request for the key set asks for the proof of its revision.
+    published.revision = 9
+    const { keys, waitForState } = open()
+    published.proof = proofs[0]
     await keys.ready()
-    expect(keys.state().provenRevision).toBe(2)
+    const before = proofRequests()
+    published.proof = proofs[1]
+    await waitForState(() => proofRequests() > before + 1)
+    return keys.state()
   }
-  expect(proofRequests()).toBe(2)
+
+  test('an earlier one does not take the place of the last one', async () => {
+    const { provenRevision, error } = await openWith(1, 2)
+    expect({ provenRevision, error }).toEqual({ provenRevision: 2, error: undefined })
+  })
+
+  test('one that names an earlier event as the last one of more entries is found', async () => {
+    const { provenRevision, error } = await openWith(3, 2)
+    expect(provenRevision).toBe(2)
+    const message = /event 2 is the last one of its first 4 entries, and event 3 of its first 2/
+    expect(error).toEqual(refused('key_set_disproved', message))
+  })
 })
 
 test('a key of an unknown type does not count, and the others do', async () => {
@@ -346,7 +363,7 @@ test('two trees of one size are found', async () => {
   await prove(8)
   await prove(2)
   await waitForState(({ error }) => error?.code === 'key_set_disproved')
-  expect(keys.state().error?.message).toMatch(/two checkpoints with 2 entries/)
+  expect(keys.state().error?.message).toMatch(/two checkpoints with 4 entries/)
 })
 
 function sendProof(proof: string): void {
@@ -380,6 +397,15 @@ test.each<[string, () => Promise<void>, RegExp]>([
       published.proof = await other.publish({ ledgerId: project, revision: 1 }, [listed('first')])
     },
     /invalid|not signed/,
+  ],
+  [
+    'of an event that is not the last one',
+    async () => {
+      await prove(1)
+      const { last: _, ...proof } = parseLedgerProof(published.proof ?? '')
+      published.proof = formatLedgerProof(proof)
+    },
+    /does not show that event 1 is the last one/,
   ],
   ['that is none', async () => sendProof('proof'), /not a proof/],
   ['that is missing', async () => {}, /responds with status 404/],
@@ -425,7 +451,8 @@ describe('of a registry', () => {
     const sign = async () => {
       expect((await registry.send('POST', '/v1/log/checkpoints')).statusCode).toBe(201)
     }
-    const liar = await createLiar(await registry.listen())
+    const address = await registry.listen()
+    const liar = await createLiar(address)
     const first = await registerAndSign(registry, 'RS256')
     await sign()
     const vkey = (await registry.inject({ method: 'GET', url: '/log/vkey' })).body.trim()
@@ -438,7 +465,7 @@ describe('of a registry', () => {
       })
     const folder = `/v1/projects/${registry.project.id}/.well-known`
     const documents = { keySet: `${folder}/jwks-full.json`, proof: `${folder}/ledger-proof` }
-    return { registry, sign, liar, first, watched, documents }
+    return { registry, address, sign, liar, first, watched, documents }
   }
 
   test('all keys are proven, those of each algorithm and until they expire', async () => {
@@ -496,6 +523,31 @@ describe('of a registry', () => {
       refused('key_set_disproved', /is of revision 2, and the log has revision 3/),
     )
   })
+
+  test.each(excuses)(
+    'a revocation that is kept back with the old entry in a new tree, and %s, is noticed',
+    async (excuse) => {
+      const { registry, address, liar, watched, first, sign, documents } = await startRegistry()
+      const { keys } = watched({ background: false })
+      expect(await verifyResult(keys, first.token)).toMatchObject({ sub: 'alice' })
+      const earlier = await (await fetch(address + documents.proof)).text()
+      await liar.freeze(documents.keySet)
+      await setActive(registry, first.kid, false)
+      await sign()
+      liar.forge(documents.proof, () => proveOldEntry(address, documents.proof, earlier, excuse))
+      // A new process trusts it at no time, and a running one as long as its last proof is recent.
+      const late = watched({ background: false })
+      await expect(late.keys.ready()).rejects.toEqual(
+        refused('key_set_unproven', /does not show that event 2 is the last one/),
+      )
+      vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 121_000 })
+      onTestFinished(() => void vi.useRealTimers())
+      expect(await verifyResult(keys, first.token)).toBe('key_set_unproven')
+      expect(keys.state().error).toEqual(
+        refused('key_set_unproven', /does not show that event 2 is the last one/),
+      )
+    },
+  )
 
   test('a response without the revision is refused', async () => {
     const { liar, watched } = await startRegistry()

@@ -4,6 +4,12 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { utf8 } from '../../../packages/client/src/log/encoding.ts'
 import {
+  bucketDepth,
+  emptySubtree,
+  mapLeaf,
+  mapRoot,
+} from '../../../packages/client/src/log/heads-map.ts'
+import {
   blindedLedgerId,
   entryKey,
   formatEntry,
@@ -33,8 +39,17 @@ test.each([
   ['with another member', JSON.stringify({ head: entry.head, ledger: entry.ledger, x: 1 })],
   ['of revision 0', new TextDecoder().decode(formatEntry({ ...entry, revision: 0 }))],
   ['that is null', 'null'],
+  ['of all ledgers with a short hash', '{"heads":"aa","time":""}'],
+  ['of all ledgers and of one', JSON.stringify({ heads: entry.head, ...entry })],
 ])('an entry %s is rejected', (_name, text) => {
   expect(() => parseEntry(utf8(text))).toThrow(expect.objectContaining({ code: 'malformed' }))
+})
+
+test('an entry with the root of all last heads is told apart', () => {
+  const text = `{"heads":"${entry.head}","time":"${entry.time}"}`
+  const heads = { heads: entry.head, time: entry.time }
+  expect(parseEntry(utf8(text))).toEqual(heads)
+  expect(new TextDecoder().decode(formatEntry(heads))).toBe(text)
 })
 
 test('entries of one ledger have nothing in common for those who lack its blinding value', async () => {
@@ -52,13 +67,23 @@ test('entries of one ledger have nothing in common for those who lack its blindi
   expect(new Set(ids).size).toBe(2)
 })
 
-test('the entry that docs/ledger.md shows is made as it says', async () => {
+test('the entry and the map that docs/ledger.md shows are made as it says', async () => {
   const page = readFileSync(join(import.meta.dirname, '../../../docs/ledger.md'), 'utf8')
   const shown = (name: string) => new RegExp(`^${name} +(.*)$`, 'm').exec(page)?.[1] ?? ''
+  const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
   const bytes = utf8(shown('entry'))
   const parsed = parseEntry(bytes)
+  if (!('ledger' in parsed)) return expect.fail('not the entry of a ledger')
+  const ledgerId = shown('ledgerId')
   const key = await entryKey(new Uint8Array(32).fill(7), parsed.revision)
-  expect(await blindedLedgerId(key, shown('ledgerId'))).toBe(parsed.ledger)
+  expect(await blindedLedgerId(key, ledgerId)).toBe(parsed.ledger)
   expect(String(parsed.revision)).toBe(shown('revision'))
-  expect(Buffer.from(await leafHash(bytes)).toString('hex')).toBe(shown('leaf hash'))
+  const hash = await leafHash(bytes)
+  expect(hex(hash)).toBe(shown('leaf hash'))
+  const leaf = await mapLeaf({ ledgerId, key, entry: hash })
+  expect(hex(leaf.slot)).toBe(shown('slot'))
+  expect(hex(leaf.hash)).toBe(shown('map leaf'))
+  const path = Array.from({ length: bucketDepth }, () => emptySubtree)
+  const heads = parseEntry(utf8(shown('last entry')))
+  expect(heads).toMatchObject({ heads: hex(await mapRoot(leaf, path)) })
 })

@@ -130,7 +130,7 @@ test('a machine that was restored as a whole signs nothing that a witness contra
 
   key.replace()
   await restartLog(context, key.open(), origin())
-  expect(await sign()).toMatchObject({ origin: ownOrigin(), size: 5 })
+  expect(await sign()).toMatchObject({ origin: ownOrigin(), size: 6 })
   expect(results()).toEqual(['failed'])
 })
 
@@ -148,5 +148,5 @@ test('a checkpoint that a witness contradicts is not published', async () => {
     await expect(process.sign(other.open())).rejects.toEqual(contradicted)
   }
   expect((await readTree(fresh.store.reader))?.checkpoint).toBeUndefined()
-  expect(witness.state.bodies.filter((body) => body.includes('\n4\n'))).toEqual([])
+  expect(witness.state.bodies.filter((body) => body.includes('\n5\n'))).toEqual([])
 })

@@ -5,6 +5,7 @@ import { type Bytes, toBase64 } from '../../../packages/client/src/log/encoding.
 import {
   parseLedgerProof,
   verifyCheckpoint,
+  verifyLast,
   verifyLedgerProof,
 } from '../../../packages/client/src/log/ledger-proof.ts'
 import { parseVerifierKey } from '../../../packages/client/src/log/note.ts'
@@ -148,7 +149,8 @@ test('anyone gets a proof of the latest key set of a project, without the secret
   const { head, opening, ...proof } = parseLedgerProof(response.body)
   expect(head.ledgerId).toBe(id)
   expect(Object.keys(opening)).toEqual(['key'])
-  await verifyLedgerProof({ head, opening, ...proof }, await trusted())
+  const checkpoint = await verifyLedgerProof({ head, opening, ...proof }, await trusted())
+  await verifyLast({ head, opening, ...proof }, checkpoint)
   const listed = await verifyPublication(head, proof.publication)
   expect(listed.map(({ kid }) => kid)).toEqual([first])
   const { actor, requestId } = (await server.send('GET', `/v1/projects/${id}/events`)).json().at(-1)

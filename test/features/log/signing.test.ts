@@ -1,10 +1,21 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
-import { type Bytes, fromBase64, toBase64 } from '../../../packages/client/src/log/encoding.ts'
-import { parseEntry } from '../../../packages/client/src/log/leaf.ts'
+import {
+  type Bytes,
+  fromBase64,
+  toBase64,
+  utf8,
+} from '../../../packages/client/src/log/encoding.ts'
+import {
+  entryKey,
+  type HeadsEntry,
+  type LogEntry,
+  parseEntry,
+} from '../../../packages/client/src/log/leaf.ts'
 import {
   parseLedgerProof,
   verifyCheckpoint,
+  verifyLast,
   verifyLedgerProof,
 } from '../../../packages/client/src/log/ledger-proof.ts'
 import { formatVerifierKey, parseVerifierKey } from '../../../packages/client/src/log/note.ts'
@@ -18,7 +29,9 @@ import {
 import { verifyConsistency } from '../../../packages/client/src/log/tree.ts'
 import { accessRuleChanges } from '../../../packages/server/src/features/access-rules/changes.ts'
 import type { LogTree } from '../../../packages/server/src/features/log/changes.ts'
+import { findHeads } from '../../../packages/server/src/features/log/last-heads/heads.ts'
 import { createLog, type LogState } from '../../../packages/server/src/features/log/log.ts'
+import { proveHead, proveLedger } from '../../../packages/server/src/features/log/proofs.ts'
 import { findTile, readTree } from '../../../packages/server/src/features/log/reads.ts'
 import {
   logId,
@@ -28,7 +41,7 @@ import {
   restartLog,
   signCheckpoint,
 } from '../../../packages/server/src/features/log/signing.ts'
-import { proveLedger, readLogFile } from '../../../packages/server/src/features/log/tiles.ts'
+import { readLogFile } from '../../../packages/server/src/features/log/tiles.ts'
 import { projectChanges } from '../../../packages/server/src/features/projects/changes.ts'
 import { readProjectPage } from '../../../packages/server/src/features/projects/reads.ts'
 import { exchangeChanges } from '../../../packages/server/src/features/token-exchange/changes.ts'
@@ -42,6 +55,7 @@ import { readEvents } from '../../../packages/server/src/kernel/ledger/event-rea
 import { openLedgerReader } from '../../../packages/server/src/registry.ts'
 import { testClock } from '../../support/app/clock.ts'
 import { createKeyFile, type TestKeyFile } from '../../support/log/key-file.ts'
+import { type NaiveLeaf, naiveLeaf, naiveRoot } from '../../support/log/naive-map.ts'
 import { accessRuleRecord, exchangedKeyRecord } from '../../support/store/access-records.ts'
 import { createDatabase, type TestDatabase } from '../../support/store/database.ts'
 import { createProject, openTestStore, origin, type TestStore } from '../../support/store/store.ts'
@@ -95,19 +109,20 @@ const reader =
     return Uint8Array.from(file)
   }
 
-/** Reads the log as everyone can, compares it with the checkpoint, and returns its entries. */
+/** Reads the log as everyone can, compares it with the checkpoint, and returns the entries of ledgers. */
 async function readEntries(store: Store, log: LogTree) {
   const checkpoint = await verified(log)
   const read = reader(store)
   const node = createTileReader(checkpoint.size, (tile) => read(formatTilePath(tile)))
   expect(toBase64(await treeRoot(checkpoint.size, node))).toBe(toBase64(checkpoint.root))
-  const entries: ReturnType<typeof parseEntry>[] = []
+  const entries: (LogEntry | HeadsEntry)[] = []
   for (let index = 0; index * 256 < checkpoint.size; index += 1) {
     const width = Math.min(256, checkpoint.size - index * 256)
     const bundle = await read(formatTilePath({ level: 'entries', index, width }))
     entries.push(...parseEntries(bundle).map(parseEntry))
   }
-  return entries
+  expect(entries.at(-1)).toHaveProperty('heads')
+  return entries.filter((entry) => 'ledger' in entry)
 }
 
 test('the heads of all ledgers are logged, and then those that moved', async () => {
@@ -115,20 +130,71 @@ test('the heads of all ledgers are logged, and then those that moved', async () 
   const { id } = await createProject(store, 'payments')
   const first = await sign()
   const { origin, size } = await verified(first)
-  expect({ origin, size }).toEqual({ origin: ownOrigin(), size: 2 })
+  expect({ origin, size }).toEqual({ origin: ownOrigin(), size: 3 })
   const heads = await store.heads([id, systemLedgerId])
   const logged = (await readEntries(store, first)).map(({ head }) => head)
   expect(logged.sort()).toEqual([...heads.values()].map(({ hash }) => hash).sort())
 
-  expect(await sign()).toMatchObject({ checkpoint: first.checkpoint, size: 2 })
+  expect(await sign()).toMatchObject({ checkpoint: first.checkpoint, size: 3 })
   await createProject(store, 'other')
   await rename(id, 'renamed')
   await rename(id, 'again')
   const second = await sign()
   expect(await readEntries(store, second)).toHaveLength(5)
   const [older, newer] = [await verified(first), await verified(second)]
-  const node = createTileReader(5, async (tile) => reader(store)(formatTilePath(tile)))
-  expect(await verifyConsistency(older, newer, await consistencyProof(2, 5, node))).toBe(true)
+  const node = createTileReader(7, async (tile) => reader(store)(formatTilePath(tile)))
+  expect(await verifyConsistency(older, newer, await consistencyProof(3, 7, node))).toBe(true)
+})
+
+/** The root of the map of last heads, computed from all entries of ledgers. */
+async function rootOfLast(): Promise<string> {
+  const { blindingOf } = key.open()
+  const leaves = new Map<string, NaiveLeaf>()
+  const rows = await stored.database.query(
+    'select ledger_id as id, content from log_entry where ledger_id is not null order by position',
+  )
+  for (const row of rows) {
+    const [id, content] = [String(Object(row).id), utf8(String(Object(row).content))]
+    const opening = await entryKey(blindingOf(id), JSON.parse(String(Object(row).content)).revision)
+    leaves.set(id, naiveLeaf(id, opening, content))
+  }
+  return naiveRoot([...leaves.values()]).toString('hex')
+}
+
+/** The last entry of a checkpoint. */
+const headsOf = async ({ size }: LogTree) => (await findHeads(stored.store.reader, size))?.heads
+
+test('each checkpoint ends with the root of the map of all last heads, also after a crash', async () => {
+  const { store } = stored
+  const { id } = await createProject(store, 'payments')
+  const compare = async (log: LogTree) => {
+    await readEntries(store, log)
+    expect(await headsOf(log)).toBe(await rootOfLast())
+  }
+  const first = await sign()
+  await compare(first)
+  const trusted = { log: await parseVerifierKey(first.verifierKey) }
+  for (const crash of ['between the heads and the root', 'before the publication'] as const) {
+    await createProject(store, crash.replaceAll(' ', '-'))
+    await rename(id, `renamed-${crash.replaceAll(' ', '-')}`)
+    const failing: Store = {
+      ...store,
+      async commit(kind, change) {
+        const isRoot = 'heads' in change && change.heads !== undefined
+        const isReached = crash === 'before the publication' ? kind.type === 'log.publish' : isRoot
+        if (isReached) throw new Error('killed')
+        return store.commit(kind, change)
+      },
+    }
+    await expect(sign(failing)).rejects.toThrow('killed')
+    // The published checkpoint keeps its proofs.
+    const proof = parseLedgerProof(await proveHead(store.reader, id))
+    await verifyLast(proof, await verifyLedgerProof(proof, trusted))
+    await compare(await sign())
+    const last = parseLedgerProof(await proveHead(store.reader, id))
+    await verifyLast(last, await verifyLedgerProof(last, trusted))
+    expect(last.head.revision).toBeGreaterThan(proof.head.revision)
+  }
 })
 
 test('the start of the log is in the ledger of the system', async () => {
@@ -177,8 +243,9 @@ test('more ledgers than fit in a page, a tile and a level of tiles', async () =>
     `insert into ledger (project_id, revision, hash) values ${rows.join()}`,
   )
   const log = await sign()
-  expect(log.size).toBe(2_602)
+  expect(log.size).toBe(2_603)
   expect(await readEntries(stored.store, log)).toHaveLength(2_602)
+  expect(await headsOf(log)).toBe(await rootOfLast())
   expect((await sign()).checkpoint).toBe(log.checkpoint)
 })
 
@@ -188,7 +255,7 @@ test('at the interval, nothing is appended that soon after something else was', 
   await createProject(stored.store, 'other')
   expect(await sign(stored.store, key.open(), 60_000)).toEqual(first)
   clock.advance(61_000)
-  expect((await sign(stored.store, key.open(), 60_000)).size).toBe(4)
+  expect((await sign(stored.store, key.open(), 60_000)).size).toBe(6)
 })
 
 test.each<[string, (notes: { older: string; newer: string }) => string]>([
@@ -209,7 +276,7 @@ test.each<[string, (notes: { older: string; newer: string }) => string]>([
   await sign()
   const tree = await readTree(stored.store.reader)
   const { size, date } = await verified(tree ?? expect.fail())
-  expect(size).toBe(4)
+  expect(size).toBe(6)
   expect(date).toBeGreaterThanOrEqual(since)
 })
 
@@ -218,10 +285,10 @@ test('tiles are published as far as the checkpoint covers them', async () => {
   const tree = await sign()
   const { reader } = stored.store
   expect(tree.origin).toMatch(/^keys\.example\.com\/base\/log\/[0-9a-f]{8}$/)
-  for (const path of ['tile/0/000.p/2', 'tile/0/000.p/1', 'tile/entries/000.p/2']) {
+  for (const path of ['tile/0/000.p/3', 'tile/0/000.p/1', 'tile/entries/000.p/3']) {
     expect(await readLogFile(reader, tree, path), path).toBeDefined()
   }
-  const absent = ['tile/0/000.p/3', 'tile/0/000', 'tile/1/000.p/1', 'tile/0/001.p/1', 'tile/x']
+  const absent = ['tile/0/000.p/4', 'tile/0/000', 'tile/1/000.p/1', 'tile/0/001.p/1', 'tile/x']
   for (const path of absent) expect(await readLogFile(reader, tree, path), path).toBeUndefined()
 })
 
@@ -248,7 +315,7 @@ describe('the log never forks', () => {
     // As many entries as were signed, and more.
     for (const name of ['a', 'b', 'c']) await createProject(store, name)
     await expect(sign(store)).rejects.toEqual(stopped('diverged'))
-    expect((await readTree(store.reader))?.size).toBe(2)
+    expect((await readTree(store.reader))?.size).toBe(3)
 
     await expect(restart(store)).rejects.toEqual(stopped('key_used'))
     const before = { origin: ownOrigin(), id: logId(key.open()) }
@@ -314,7 +381,7 @@ describe('the log never forks', () => {
     await expect(restart()).rejects.toEqual(stopped('key_used'))
     key.replace()
     await restart()
-    expect(await sign()).toMatchObject({ origin: ownOrigin(), size: 1 })
+    expect(await sign()).toMatchObject({ origin: ownOrigin(), size: 2 })
     expect((await readEvents(store.reader, systemLedgerId, { after: 0, limit: 5 })).length).toBe(1)
   })
 
@@ -338,7 +405,7 @@ describe('the log never forks', () => {
     renameSync(file, `${file}.old`)
     await expect(sign()).rejects.toEqual(stopped('checkpoints_missing'))
     renameSync(`${file}.old`, file)
-    expect((await sign()).checkpointSize).toBe(2)
+    expect((await sign()).checkpointSize).toBe(3)
     writeFileSync(file, '{')
     await expect(sign()).rejects.toThrow('is damaged')
   })
@@ -404,7 +471,8 @@ describe('the log never forks', () => {
     await sign()
     const tile = (await findTile(store.reader, 0, 0)) ?? ''
     const altered = fromBase64(tile)?.map((byte, index) => (index === 40 ? byte ^ 1 : byte))
-    const change = (hashes: string) => database.execute('update log_tile set hashes = ?', hashes)
+    const change = (hashes: string) =>
+      database.execute('update log_tile set hashes = ? where level = 0', hashes)
     await change(toBase64(altered ?? new Uint8Array()))
     await expect(sign()).rejects.toEqual(stopped('diverged'))
     await change(tile.slice(0, 40))
@@ -468,7 +536,7 @@ describe('verification names, and a running signer stops at', () => {
     [
       'a log whose tables were emptied',
       'log_tree',
-      ['tree', 'entry', 'tile', 'ledger'].map((name) => `delete from log_${name}`),
+      ['tree', 'entry', 'tile', 'slot', 'ledger'].map((name) => `delete from log_${name}`),
     ],
   ])('%s', async (_name, type, statements) => {
     const { store, database } = stored
@@ -487,6 +555,45 @@ describe('verification names, and a running signer stops at', () => {
     expect(found?.ledgerId).toBe('log')
     expect(found?.differences.map(({ subject }) => subject.type)).toContain(type)
   })
+})
+
+const otherHeads = JSON.stringify({ heads: '0'.repeat(64), time: '2026-01-31T12:00:00.000Z' })
+
+test.each([
+  ['log_slot', "update log_slot set hash = 'AAAA'"],
+  ['log_slot', 'delete from log_slot where bucket = (select min(bucket) from log_slot)'],
+  ['log_slot', "insert into log_slot (bucket, slot, hash) values (1, 'AAAA', 'AAAA')"],
+  ['log_slot', "insert into log_slot (bucket, slot, hash) values (99999, 'AAAA', 'AAAA')"],
+  ['log_tile', "update log_tile set hashes = replace(hashes, 'A', 'B') where level = -1"],
+  ['log_tile', 'delete from log_tile where level = -2'],
+  ['log_tile', "insert into log_tile (level, position, hashes) values (-9, 0, 'AAAA')"],
+  ['log_entry', `update log_entry set content = '${otherHeads}' where ledger_id is null`],
+  ['log_entry', 'update log_entry set revision = 1 where ledger_id is null'],
+])('verification finds the map of last heads altered in %s: %s', async (type, statement) => {
+  const { store, database } = stored
+  await createProject(store, 'payments')
+  await sign()
+  await createProject(store, 'other')
+  await sign()
+  expect((await verifiedTables()).map(({ subject }) => subject.type)).toEqual([])
+  await database.execute(statement)
+  expect((await verifiedTables()).map(({ subject }) => subject.type)).toContain(type)
+
+  async function verifiedTables() {
+    const ledgers = await openLedgerReader(database.url)
+    const found = await Array.fromAsync(verifyLedgers(ledgers))
+    await ledgers.close()
+    return found.flatMap(({ differences }) => differences)
+  }
+})
+
+test('a map of last heads that was altered is not signed', async () => {
+  const { store, database } = stored
+  const { id } = await createProject(store, 'payments')
+  await sign()
+  await database.execute('delete from log_slot')
+  await rename(id, 'renamed')
+  await expect(sign()).rejects.toEqual(stopped('damaged'))
 })
 
 test('the whole ledger of exchanges for all projects is missed by that of the system', async () => {
@@ -583,7 +690,7 @@ describe('the service', () => {
     const signed = seen({})
     passInterval()
     await signed
-    expect((await readTree(stored.store.reader))?.checkpointSize).toBe(2)
+    expect((await readTree(stored.store.reader))?.checkpointSize).toBe(3)
     rmSync(`${key.file}.checkpoints`)
     const hasStopped = seen({ fault: 'checkpoints_missing' })
     passInterval()

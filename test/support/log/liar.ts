@@ -15,6 +15,7 @@ export const foreignKey = {
  */
 export async function createLiar(target: string) {
   const frozen = new Map<string, { status: number; headers: Headers; body: Buffer }>()
+  const forged = new Map<string, () => Promise<string>>()
   let addition: { jwk: object; raisedBy: number; only: string } | undefined
   let dropped: string | undefined
 
@@ -24,7 +25,9 @@ export async function createLiar(target: string) {
     if (known !== undefined) return known
     const response = await fetch(`${target}${path}`)
     const { status, headers } = response
-    return { status, headers, body: Buffer.from(await response.arrayBuffer()) }
+    const body = Buffer.from(await response.arrayBuffer())
+    const forge = forged.get(path)
+    return { status, headers, body: forge === undefined ? body : Buffer.from(await forge()) }
   }
   function lieAbout(path: string, { headers, body }: { headers: Headers; body: Buffer }) {
     if (addition === undefined || !body.toString().startsWith('{"keys"')) return body
@@ -55,6 +58,10 @@ export async function createLiar(target: string) {
     /** From now on answers each of these paths as now. */
     async freeze(...paths: string[]): Promise<void> {
       for (const path of paths) frozen.set(path, await ask(path))
+    },
+    /** From now on answers the path with what this makes. */
+    forge(path: string, make: () => Promise<string>): void {
+      forged.set(path, make)
     },
     dropHeader(name: string): void {
       dropped = name

@@ -16,6 +16,7 @@ import {
 import type { ListedKey, Publication } from '../../../packages/client/src/log/publication.ts'
 import { parseTilePath, tileWidth } from '../../../packages/client/src/log/tiles.ts'
 import { leafHash, nodeHash } from '../../../packages/client/src/log/tree.ts'
+import { type NaiveLeaf, naiveLeaf, naivePath, naiveRoot } from './naive-map.ts'
 import { createSigner, datedNote, signedNote, type TestSigner } from './signers.ts'
 
 /** A log in memory, without any check: it can be made to contradict itself. */
@@ -23,6 +24,7 @@ export async function createMemoryLog(origin = 'log.example/log', stolen?: TestS
   const signer = stolen ?? (await createSigner(origin))
   const blinding = new Uint8Array(randomBytes(32))
   const entries: Bytes[] = []
+  const map = new Map<string, NaiveLeaf>()
 
   const node: ReadNode = async (level, index) =>
     level === 0
@@ -35,8 +37,10 @@ export async function createMemoryLog(origin = 'log.example/log', stolen?: TestS
   }
   async function append(head: LoggedHead): Promise<number> {
     const { ledgerId, ...rest } = head
-    const ledger = await blindedLedgerId(await entryKey(blinding, head.revision), ledgerId)
-    return entries.push(formatEntry({ ...rest, ledger })) - 1
+    const key = await entryKey(blinding, head.revision)
+    const entry = formatEntry({ ...rest, ledger: await blindedLedgerId(key, ledgerId) })
+    map.set(ledgerId, naiveLeaf(ledgerId, key, entry))
+    return entries.push(entry) - 1
   }
   return {
     key: signer.key,
@@ -57,12 +61,27 @@ export async function createMemoryLog(origin = 'log.example/log', stolen?: TestS
       const publication = publicationOf(keys)
       const head = { ...event, head: headOf(publication), time: '2026-01-31T12:00:00.000Z' }
       const index = await append(head)
-      const size = entries.length
+      const leaves = [...map.values()]
+      const heads = { heads: naiveRoot(leaves).toString('hex'), time: head.time }
+      const size = entries.push(formatEntry(heads))
       const text = formatCheckpoint({ origin, size, root: await treeRoot(size, node) })
       const note = await datedNote(text, signer, { date, witnesses })
       const hashes = await inclusionProof(index, size, node)
+      const last = {
+        time: heads.time,
+        hashes: await inclusionProof(size - 1, size, node),
+        path: naivePath(leaves, hash('sha256', event.ledgerId, 'buffer')),
+      }
       const opening = { key: await entryKey(blinding, head.revision) }
-      return formatLedgerProof({ head, opening, publication, index, hashes, checkpoint: note })
+      return formatLedgerProof({
+        head,
+        opening,
+        publication,
+        last,
+        index,
+        hashes,
+        checkpoint: note,
+      })
     },
     checkpoint,
     async proof(index: number, head: LoggedHead, note?: string): Promise<string> {

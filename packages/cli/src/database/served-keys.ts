@@ -67,8 +67,8 @@ async function askFor(address: string, log: LogOptions) {
 }
 
 /**
- * Why an honest server would not answer like this once the log has all events. An earlier entry stays valid
- * for ever, so a server can prove an old key set by it: only all entries show which one is the last.
+ * Why an honest server would not answer like this once the log has all events. A proof counts for two minutes,
+ * so only the entries show at once that it is not the newest.
  */
 function doubtAbout(served: Answer, newest: number): string | undefined {
   if (served === undefined) return undefined

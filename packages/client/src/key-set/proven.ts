@@ -4,6 +4,7 @@ import {
   parseVerifierKey,
   type TrustedKeys,
   type VerifiedCheckpoint,
+  verifyLast,
   verifyLedgerProof,
   verifyPublication,
 } from '../log/index.ts'
@@ -90,6 +91,7 @@ export function createProvenKeySet({ url, fetch, timeout, log }: Options): Prove
       // With the id from the address, a proof of another project is not valid.
       const head = { ...proof.head, ledgerId: id }
       const { date, ...checkpoint } = await verifyLedgerProof({ ...proof, head }, await trusted)
+      await verifyLast({ ...proof, head }, checkpoint)
       if (date === undefined) throw new Error('The log does not date its checkpoints.')
       const list = await verifyPublication(head, publication)
       return { ...head, list, checkpoint: { ...checkpoint, date } }
@@ -106,10 +108,7 @@ export function createProvenKeySet({ url, fetch, timeout, log }: Options): Prove
       return error
     }
     if (proven !== undefined) requireSameHistory(proven, next)
-    const isOlder =
-      proven !== undefined &&
-      (next.revision < proven.revision || next.checkpoint.size < proven.checkpoint.size)
-    if (!isOlder) proven = next
+    if (next.checkpoint.size >= (proven?.checkpoint.size ?? 0)) proven = next
     return undefined
   }
   async function digest(keys: readonly ReceivedKey[]): Promise<void> {
@@ -198,6 +197,11 @@ function requireSameHistory(before: Proven, next: Proven): void {
   }
   if (one.size === other.size && !equalBytes(one.root, other.root)) {
     throw contradicts(`it has two checkpoints with ${one.size} entries`)
+  }
+  if ((other.size - one.size) * (next.revision - before.revision) < 0) {
+    throw contradicts(
+      `event ${before.revision} is the last one of its first ${one.size} entries, and event ${next.revision} of its first ${other.size}`,
+    )
   }
 }
 

@@ -85,8 +85,8 @@ export function parseWholeNumber(text: string): number {
   throw malformed('number')
 }
 
-/** A SHA-256 in base64. */
-function parseHash(text: string): Bytes {
+/** A SHA-256 in base64. Throws `malformed`. */
+export function parseHash(text: string): Bytes {
   const bytes = fromBase64(text)
   if (bytes?.length === 32) return bytes
   throw malformed('hash')

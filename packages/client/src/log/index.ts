@@ -14,6 +14,7 @@ export {
   type TrustedKeys,
   type VerifiedCheckpoint,
   verifyCheckpoint,
+  verifyLast,
   verifyLedgerProof,
 } from './ledger-proof.ts'
 export { formatVerifierKey, parseVerifierKey, type VerifierKey } from './note.ts'

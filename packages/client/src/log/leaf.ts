@@ -15,6 +15,9 @@ export type LogEntry = {
   time: string
 }
 
+/** The last entry of each checkpoint: the root of the map of all last heads, as 64 hex digits. */
+export type HeadsEntry = { heads: string; time: string }
+
 type Hash = (data: Bytes) => Bytes | Promise<Bytes>
 
 /**
@@ -39,20 +42,26 @@ export async function blindedLedgerId(
 }
 
 /** The bytes of an entry: JSON with sorted members (RFC 8785). */
-export function formatEntry({ head, ledger, revision, time }: LogEntry): Bytes {
+export function formatEntry(entry: LogEntry | HeadsEntry): Bytes {
+  const { time } = entry
+  if ('heads' in entry) return utf8(JSON.stringify({ heads: entry.heads, time }))
+  const { head, ledger, revision } = entry
   return utf8(JSON.stringify({ head, ledger, revision, time }))
 }
 
 /** Throws `malformed` unless the bytes are those of `formatEntry`. */
-export function parseEntry(bytes: Bytes): LogEntry {
+export function parseEntry(bytes: Bytes): LogEntry | HeadsEntry {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-    const entry: LogEntry = JSON.parse(text)
-    const hashes = [entry.ledger, entry.head].every((hash) => /^[0-9a-f]{64}$/.test(hash))
-    const isValid = hashes && Number.isSafeInteger(entry.revision) && entry.revision > 0
+    const entry: LogEntry | HeadsEntry = JSON.parse(text)
+    const isOfLedger = 'ledger' in entry
+    const hashes = isOfLedger ? [entry.ledger, entry.head] : [entry.heads]
+    const areHashes = hashes.every((hash) => /^[0-9a-f]{64}$/.test(hash))
+    const isRevision = !isOfLedger || (Number.isSafeInteger(entry.revision) && entry.revision > 0)
+    const isValid = areHashes && isRevision
     if (isValid && text === new TextDecoder().decode(formatEntry(entry))) return entry
   } catch {
     // Not JSON, or not UTF-8: malformed as well.
   }
-  throw new LogError('malformed', 'An entry of the log is not the head of a ledger.')
+  throw new LogError('malformed', 'An entry of the log is neither the head of a ledger nor of all.')
 }

@@ -42,7 +42,7 @@ export async function scanLog(
     await compare()
     await tree.append(await leafHash(bytes, hash))
     const entry = parseEntry(bytes)
-    if (await isOfLedger(entry)) heads.add(entry)
+    if ('ledger' in entry && (await isOfLedger(entry))) heads.add(entry)
   }
   await compare()
   return heads.found

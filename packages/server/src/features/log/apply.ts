@@ -1,9 +1,10 @@
 import type { Outcome, Transaction } from '../../kernel/changes.ts'
 import type { EventChanges } from '../../kernel/ledger/chain.ts'
 import { appendChange, lockSystemLedger } from '../../kernel/ledger/locked-ledger.ts'
+import type { Db } from '../../kernel/storage/schema.ts'
 import { chunked } from '../../kernel/storage/statements.ts'
 import { present } from '../../runtime/present.ts'
-import type { LogAppend, LogPublication, LogStart } from './changes.ts'
+import type { LogAppend, LogPublication, LogStart, LogTile } from './changes.ts'
 import { readTree } from './reads.ts'
 
 /**
@@ -19,7 +20,7 @@ export async function startLog(
   const running = await readTree(db)
   if (running?.id !== previous?.id) return { result: undefined, changed: false }
   if (previous !== undefined) {
-    for (const table of ['log_entry', 'log_tile', 'log_ledger'] as const) {
+    for (const table of ['log_entry', 'log_tile', 'log_slot', 'log_ledger'] as const) {
       await db.deleteFrom(table).execute()
     }
     await db
@@ -46,11 +47,12 @@ export async function startLog(
 /** The update of the size locks the row until the transaction ends: one process appends at a time. */
 export async function appendToLog(
   { db }: Transaction,
-  { id, size, notSince, time, entries, tiles }: LogAppend,
+  { id, size, notSince, time, entries, heads, tiles }: LogAppend,
 ): Promise<Outcome<boolean>> {
+  const added = entries.length + Number(heads !== undefined)
   const locked = await db
     .updateTable('log_tree')
-    .set({ size: size + entries.length, append_time: time })
+    .set({ size: size + added, ...(entries.length > 0 && { append_time: time }) })
     .where('id', '=', id)
     .where('end_time', 'is', null)
     .where('size', '=', size)
@@ -69,10 +71,14 @@ export async function appendToLog(
     return { position: size + index, ledger_id: ledgerId, revision, content }
   })
   for (const chunk of chunked(rows)) await db.insertInto('log_entry').values(chunk).execute()
-  const heads = entries.map(({ ledgerId, blinding, revision, hash, list }) => {
+  if (heads !== undefined) {
+    const position = size + entries.length
+    await db.insertInto('log_entry').values({ position, content: heads }).execute()
+  }
+  const ledgers = entries.map(({ ledgerId, blinding, revision, hash, list }) => {
     return { ledger_id: ledgerId, blinding, revision, hash, list }
   })
-  for (const chunk of chunked(heads)) {
+  for (const chunk of chunked(ledgers)) {
     await db
       .insertInto('log_ledger')
       .values(chunk)
@@ -86,28 +92,50 @@ export async function appendToLog(
       )
       .execute()
   }
-  for (const { level, position, hashes } of tiles) {
-    await db
-      .insertInto('log_tile')
-      .values({ level, position, hashes })
-      .onConflict((conflict) => conflict.columns(['level', 'position']).doUpdateSet({ hashes }))
-      .execute()
-  }
+  await storeTiles(db, tiles)
   return { result: true, changed: true }
 }
 
-/** Checkpoints are published in the order of their sizes. */
+/** Checkpoints are published in the order of their sizes, each with the map of last heads that it has. */
 export async function publishCheckpoint(
   { db }: Transaction,
-  { id, size, checkpoint }: LogPublication,
-): Promise<Outcome<undefined>> {
-  await db
+  { id, from, size, checkpoint, tiles, slots }: LogPublication,
+): Promise<Outcome<boolean>> {
+  const published = await db
     .updateTable('log_tree')
     .set({ checkpoint, checkpoint_size: size })
     .where('id', '=', id)
     .where('end_time', 'is', null)
     .where('size', '>=', size)
-    .where('checkpoint_size', '<=', size)
-    .execute()
-  return { result: undefined, changed: true }
+    .where('checkpoint_size', '=', from)
+    .returning('id')
+    .executeTakeFirst()
+  if (published === undefined) return { result: false, changed: false }
+  await storeTiles(db, tiles)
+  for (const chunk of chunked(slots)) {
+    await db
+      .insertInto('log_slot')
+      .values(chunk)
+      .onConflict((conflict) =>
+        conflict
+          .columns(['bucket', 'slot'])
+          .doUpdateSet(({ ref }) => ({ hash: ref('excluded.hash') })),
+      )
+      .execute()
+  }
+  return { result: true, changed: true }
+}
+
+async function storeTiles(db: Db, tiles: readonly LogTile[]): Promise<void> {
+  for (const chunk of chunked(tiles)) {
+    await db
+      .insertInto('log_tile')
+      .values(chunk)
+      .onConflict((conflict) =>
+        conflict
+          .columns(['level', 'position'])
+          .doUpdateSet(({ ref }) => ({ hashes: ref('excluded.hashes') })),
+      )
+      .execute()
+  }
 }

@@ -15,20 +15,28 @@ export interface LogAppend {
   notSince: string
   time: string
   entries: NewLogEntry[]
+  /** The text of an entry after them, with the root of the map of last heads. */
+  heads?: string
   tiles: LogTile[]
 }
 
 export interface LogPublication {
   id: string
+  /** The size of the tree in the published checkpoint. If it is another, nothing is done. */
+  from: number
   size: number
   checkpoint: string
+  /** The changes of the map of last heads. */
+  tiles: LogTile[]
+  slots: LogSlot[]
 }
 
 export const logChanges = {
   startLog: change<LogStart>('log.start'),
   /** Returns whether the entries were appended. */
   appendToLog: change<LogAppend, boolean>('log.append'),
-  publishCheckpoint: change<LogPublication>('log.publish'),
+  /** Returns whether it was published. */
+  publishCheckpoint: change<LogPublication, boolean>('log.publish'),
 }
 
 /** A tree of the log. Another one begins, with another key and origin, where a tree cannot go on. */
@@ -76,4 +84,12 @@ export interface LogTile {
   position: number
   /** Up to 256 hashes, in base64. */
   hashes: string
+}
+
+/** A leaf of the map of last heads, in base64. */
+export interface LogSlot {
+  /** The first 16 bits of the slot. */
+  bucket: number
+  slot: string
+  hash: string
 }

@@ -4,7 +4,10 @@ import * as stored from './stored.ts'
 
 export const log = feature({
   name: 'log',
-  tables: [stored.logTreeTable, stored.logEntryTable, stored.logTileTable, stored.logLedgerTable],
+  tables: [
+    ...[stored.logTreeTable, stored.logEntryTable, stored.logTileTable],
+    ...[stored.logSlotTable, stored.logLedgerTable],
+  ],
   eventTypes: ['log.started'],
   changes: logChanges,
   apply: () => import('./apply.ts'),

@@ -23,8 +23,9 @@ import type { LogTree as Tree } from './changes.ts'
 import { LedgerProof, LogTree } from './contract.ts'
 import { faults, isStop, stopReason } from './faults.ts'
 import { type Log, logOf } from './log.ts'
+import { proveHead, proveLedger } from './proofs.ts'
 import { readStarts, readTree } from './reads.ts'
-import { proveHead, proveLedger, readLogFile } from './tiles.ts'
+import { readLogFile } from './tiles.ts'
 
 /** Checkpoints change every minute at most; C2SP tlog-tiles asks for a few seconds. */
 const checkpointMaxAge = 5
@@ -69,7 +70,7 @@ export function routes(app: App, kernel: Kernel): void {
       operationId: 'getPublishedLedgerProof',
       summary: 'Prove the latest key set of a project that the log has',
       description:
-        'A C2SP tlog-proof of the last logged head of the ledger, with the list of the keys that the project publishes from then on, each with its `expireTime`. It shows that this entry of the log is of the project, and nothing about others or about what happened.',
+        'A C2SP tlog-proof of the last logged head of the ledger, with the list of the keys that the project publishes from then on, each with its `expireTime`. It shows that this entry of the log is the last one of the project, and nothing about others or about what happened.',
     },
     errors: ['project_not_found'],
     async read({ projectIdOrName = '' }) {

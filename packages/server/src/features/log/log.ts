@@ -2,13 +2,13 @@ import type { Origin } from '../../kernel/changes.ts'
 import type { LogSigner } from '../../kernel/context.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { oneFor } from '../../kernel/shared.ts'
+import type { RunLimits } from './appending.ts'
 import type { LogTree } from './changes.ts'
 import { faultIn, type LogFault, logError } from './faults.ts'
 import { readTree } from './reads.ts'
 import {
   isDateDue,
   type LogContext,
-  type RunLimits,
   requireContinuous,
   restartLog,
   signCheckpoint,
@@ -65,12 +65,17 @@ export function createLog(context: LogContext, signer: LogSigner | undefined) {
       return onOneTree(task)
     }
   }
-  function compareAndSign(one: LogSigner, limits: RunLimits = {}) {
+  function compareAndSign(one: LogSigner, limits: RunLimits) {
     return onOneTree(async (tree) => {
       const size = tree?.size ?? 0
       nextCompared = await compareSomeEntries(reader, size, nextCompared < size ? nextCompared : 0)
       return signCheckpoint(context, one, limits)
     })
+  }
+  /** Signs a checkpoint with all heads that have moved, after some with a part of them. */
+  async function signAll(one: LogSigner): Promise<LogTree> {
+    const { isPartial, ...tree } = await compareAndSign(one, { maxHeads: maxHeadsPerRun })
+    return isPartial ? signAll(one) : tree
   }
   function run<Result>(task: (signer: LogSigner) => Promise<Result>): Promise<Result> {
     if (signer === undefined) return Promise.reject(logError('no_key'))
@@ -116,12 +121,12 @@ export function createLog(context: LogContext, signer: LogSigner | undefined) {
         (error: unknown) => faultIn(error) !== undefined,
       ),
     /** A checkpoint with everything that was committed before the call. */
-    sign: (): Promise<LogTree> => run((one) => compareAndSign(one)),
+    sign: (): Promise<LogTree> => run(signAll),
     /** Starts a tree with a new key, where the one before cannot go on, and signs its first checkpoint. */
     restart: (origin: Origin): Promise<LogTree> =>
       run(async (one) => {
         await restartLog(context, one, origin)
-        return signCheckpoint(context, one)
+        return signAll(one)
       }),
     /** The state after the last run. */
     state: () => state,

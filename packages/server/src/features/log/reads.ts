@@ -2,8 +2,8 @@ import { sql } from 'kysely'
 import { type EventChanges, systemLedgerId } from '../../kernel/ledger/chain.ts'
 import { columnsOf, type Db, parseStored, rowMapping } from '../../kernel/storage/schema.ts'
 import { present } from '../../runtime/present.ts'
-import type { LogTree, MovedHead } from './changes.ts'
-import { logTreeTable } from './stored.ts'
+import type { LogSlot, LogTile, LogTree, MovedHead } from './changes.ts'
+import { logSlotTable, logTileTable, logTreeTable } from './stored.ts'
 
 /** A tree, by default the one that grows; undefined if there is none. */
 export async function readTree(db: Db, id?: string): Promise<LogTree | undefined> {
@@ -67,6 +67,49 @@ export async function readEntries(
     .orderBy('position')
     .execute()
   return rows.map(({ content }) => content)
+}
+
+/** Those of the tiles of one level that are stored. */
+export async function readTiles(
+  db: Db,
+  level: number,
+  positions: readonly number[],
+): Promise<LogTile[]> {
+  return db
+    .selectFrom('log_tile')
+    .select(columnsOf(logTileTable))
+    .where('level', '=', level)
+    .where('position', 'in', positions)
+    .execute()
+}
+
+/** The leaves of the map of last heads in these buckets. */
+export async function readSlots(db: Db, buckets: readonly number[]): Promise<LogSlot[]> {
+  return db
+    .selectFrom('log_slot')
+    .select(columnsOf(logSlotTable))
+    .where('bucket', 'in', buckets)
+    .execute()
+}
+
+/** The last entry of each ledger among those from `start` up to, but not including, `end`. */
+export async function readLastEntries(
+  db: Db,
+  { start, end }: { start: number; end: number },
+): Promise<LedgerEntry[]> {
+  const rows = await db
+    .selectFrom('log_entry')
+    .select(['ledger_id', 'revision', 'content'])
+    .where('position', '>=', start)
+    .where('position', '<', end)
+    .orderBy('position')
+    .execute()
+  const entries = new Map<string, LedgerEntry>()
+  for (const { ledger_id: ledgerId, revision, content } of rows) {
+    if (ledgerId === null || revision === null) continue
+    entries.set(ledgerId, { ledgerId, revision, content })
+  }
+  return [...entries.values()]
 }
 
 /**
@@ -134,11 +177,19 @@ export async function readMovedHeads(
   return { heads, isGone: gone.length > 0, ...present({ last }) }
 }
 
+/** The entry of a ledger. */
+export interface LedgerEntry {
+  ledgerId: string
+  revision: number
+  content: string
+}
+
 /** An entry, with what other tables say of it. */
 export interface EntryRow {
   position: number
-  ledgerId: string
-  revision: number
+  /** Null for an entry with the root of the map of last heads. */
+  ledgerId: string | null
+  revision: number | null
   content: string
   blinding: string | null
   /** The hash of the event that the entry names. */
@@ -147,13 +198,13 @@ export interface EntryRow {
   published: string | null
 }
 
-/** The numbers of entries and tiles. */
-export async function readCounts(db: Db): Promise<{ entries: number; tiles: number }> {
-  const { rows } = await sql<{ entries: number | string; tiles: number | string }>`
-    select (select count(*) from log_entry) as entries, (select count(*) from log_tile) as tiles`.execute(
-    db,
-  )
-  return { entries: Number(rows[0]?.entries), tiles: Number(rows[0]?.tiles) }
+/** The numbers of rows of the log. */
+export async function readCounts(db: Db): Promise<Record<'entries' | 'tiles' | 'slots', number>> {
+  const { rows } = await sql<Record<'entries' | 'tiles' | 'slots', number | string>>`
+    select (select count(*) from log_entry) as entries, (select count(*) from log_tile) as tiles,
+      (select count(*) from log_slot) as slots`.execute(db)
+  const [{ entries, tiles, slots } = { entries: 0, tiles: 0, slots: 0 }] = rows
+  return { entries: Number(entries), tiles: Number(tiles), slots: Number(slots) }
 }
 
 /** The entries from `start` up to, but not including, `end`, by their positions. */

@@ -1,8 +1,6 @@
 import { hash } from 'node:crypto'
-import { setTimeout as delay, setImmediate } from 'node:timers/promises'
+import { setTimeout as delay } from 'node:timers/promises'
 import { formatCheckpoint, parseCheckpoint } from '@pubring/client/internal/log/checkpoint'
-import { type Bytes, toBase64, utf8 } from '@pubring/client/internal/log/encoding'
-import { blindedLedgerId, entryKey, formatEntry } from '@pubring/client/internal/log/leaf'
 import { verifyCheckpoint } from '@pubring/client/internal/log/ledger-proof'
 import {
   createVerifierKey,
@@ -14,25 +12,18 @@ import {
   type VerifierKey,
 } from '@pubring/client/internal/log/note'
 import { consistencyProof, treeRoot } from '@pubring/client/internal/log/proofs'
-import { leafHash, type TreeHead, verifyConsistency } from '@pubring/client/internal/log/tree'
+import { type TreeHead, verifyConsistency } from '@pubring/client/internal/log/tree'
 import type { Origin } from '../../kernel/changes.ts'
 import type { Context, CoreConfig, LogSigner } from '../../kernel/context.ts'
-import { readAccepted } from '../../kernel/ledger/reads.ts'
-import type { Db } from '../../kernel/storage/schema.ts'
 import { newId } from '../../kernel/values/ids.ts'
-import { isoTime, now } from '../../kernel/values/times.ts'
+import { now } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
-import {
-  type LogStart,
-  type LogTree,
-  logChanges,
-  type MovedHead,
-  type NewLogEntry,
-} from './changes.ts'
+import { appendMovedHeads, endWithHeads, type RunLimits } from './appending.ts'
+import { type LogStart, type LogTree, logChanges } from './changes.ts'
 import { dateNote, lateBefore } from './dating.ts'
 import { logError } from './faults.ts'
-import { readMovedHeads, readStarts, readTree } from './reads.ts'
-import { createNodeReader, extendTiles, readTile, sha256 } from './tiles.ts'
+import { readStarts, readTree } from './reads.ts'
+import { createNodeReader, sha256 } from './tiles.ts'
 import type { Submission, Witnesses } from './witnesses.ts'
 
 /** How often, and after which pause, publishing is tried if another process does the same. */
@@ -142,15 +133,22 @@ function lastTree(checkpoint: string | undefined) {
   }
 }
 
+interface Continuous {
+  log: LogTree
+  tree: TreeHead
+  /** The last checkpoint that the key has signed. */
+  signed?: TreeHead & { note: string }
+}
+
 /**
- * The tree as it is now, and the last checkpoint that this key has signed. Throws `log_stopped` unless
- * this process may sign the next one: its tree extends that of the last one.
+ * The tree as it is now. Throws `log_stopped` unless this process may sign the next checkpoint: its tree
+ * extends that of the last one.
  */
 async function readContinuous(
   { store }: LogContext,
   signer: LogSigner,
   id: string,
-): Promise<{ log: LogTree; tree: TreeHead; signed?: TreeHead & { note: string } }> {
+): Promise<Continuous> {
   const before = await readTree(store.reader, id)
   if (before === undefined || before.endTime !== undefined) throw logError('diverged')
   const key = formatVerifierKey(await logVerifierKey(before.origin, signer))
@@ -240,8 +238,13 @@ function submissionOf(
  * or a witness contradicted, is published now; one that lacks cosignatures, with those.
  */
 async function publish(context: LogContext, signer: LogSigner, id: string): Promise<LogTree> {
-  const { log, tree, signed } = await readContinuous(context, signer, id)
+  const before = await readContinuous(context, signer, id)
+  const ended = await endWithHeads(context, signer, before)
+  const isSame = ended?.size === before.log.size
+  const { log, tree, signed } = isSame ? before : await readContinuous(context, signer, id)
   const { origin, checkpointSize } = log
+  // Another process has appended something, or published it.
+  if (log.size !== ended?.size || checkpointSize !== before.log.checkpointSize) return log
   const { size } = tree
   const key = await logVerifierKey(origin, signer)
   const text = formatCheckpoint({ origin, ...tree })
@@ -254,8 +257,10 @@ async function publish(context: LogContext, signer: LogSigner, id: string): Prom
   const submission = submissionOf(context, signer, log, { note, size })
   const cosigned = (await context.witnesses?.cosign(submission, lateBefore(now))) ?? note
   if (cosigned === published) return log
-  await context.store.commit(logChanges.publishCheckpoint, { id, size, checkpoint: cosigned })
-  return { ...log, checkpoint: cosigned, checkpointSize: size }
+  const { tiles, slots } = ended
+  const publication = { id, from: checkpointSize, size, checkpoint: cosigned, tiles, slots }
+  const isPublished = await context.store.commit(logChanges.publishCheckpoint, publication)
+  return isPublished ? { ...log, checkpoint: cosigned, checkpointSize: size } : log
 }
 
 function record(signer: LogSigner, origin: string, note: string): boolean {
@@ -282,83 +287,5 @@ async function readPublished(
   } catch {
     // The checkpoint was altered in the database.
     return undefined
-  }
-}
-
-/** Ledgers compared, and entries appended, at a time: it bounds the memory and each pause. */
-const pageSize = 1_000
-
-/** How much a run appends. */
-export interface RunLimits {
-  /** Nothing, if any process has appended something more recently. */
-  minAgeMs?: number
-  /** Rounded up to a page of ledgers. */
-  maxHeads?: number
-}
-
-/** Appends the heads that moved to the tree; resolves with whether the limit has left some. */
-async function appendMovedHeads(
-  { store, clock }: Pick<Context, 'store' | 'clock'>,
-  signer: LogSigner,
-  log: LogTree,
-  { minAgeMs = 0, maxHeads = Number.POSITIVE_INFINITY }: RunLimits,
-): Promise<boolean> {
-  const start = clock.now()
-  const time = isoTime(start)
-  let size = log.size
-  let after: string | undefined = ''
-  let isFirst = true
-  while (after !== undefined && size - log.size < maxHeads) {
-    const { heads, isGone, last } = await readMovedHeads(store.reader, { after, limit: pageSize })
-    after = last
-    if (isGone) throw logError('rewritten')
-    await requireContinued(store.reader, heads)
-    // SQLite reads without waiting: others get their turn.
-    await setImmediate()
-    if (heads.length === 0) continue
-    const entries = await Promise.all(
-      heads.map((head) => newEntry(head, time, signer.blindingOf(head.ledgerId))),
-    )
-    const leaves = await Promise.all(entries.map(({ content }) => leafHash(utf8(content), sha256)))
-    const tiles = await extendTiles(size, leaves, (tile) => readTile(store.reader, tile))
-    const notSince = isFirst ? isoTime(start - minAgeMs) : time
-    const append = { id: log.id, size, time, notSince, entries, tiles }
-    if (await store.commit(logChanges.appendToLog, append)) {
-      size += entries.length
-      isFirst = false
-    } else {
-      // Another process appends: on request, what it does not is appended after that.
-      if (minAgeMs > 0) return false
-      const grown = await readTree(store.reader, log.id)
-      if (grown === undefined || grown.endTime !== undefined) throw logError('diverged')
-      size = grown.size
-      after = ''
-    }
-  }
-  return after !== undefined
-}
-
-/** Throws `log_stopped` if a ledger has lost what was logged of it, and was not accepted so since. */
-async function requireContinued(db: Db, heads: readonly MovedHead[]): Promise<void> {
-  const rewritten = heads.filter(({ loggedRevision, continues }) => loggedRevision && !continues)
-  if (rewritten.length === 0) return
-  const accepted = await readAccepted(db)
-  for (const { ledgerId, loggedRevision } of rewritten) {
-    if ((accepted.get(ledgerId) ?? 0) < Number(loggedRevision)) throw logError('rewritten')
-  }
-}
-
-async function newEntry(head: MovedHead, time: string, blinding: Bytes): Promise<NewLogEntry> {
-  const { ledgerId, revision, hash, list } = head
-  const key = await entryKey(blinding, revision, sha256)
-  const ledger = await blindedLedgerId(key, ledgerId, sha256)
-  const content = formatEntry({ ledger, revision, head: hash, time })
-  return {
-    ledgerId,
-    revision,
-    hash,
-    list,
-    blinding: toBase64(blinding),
-    content: new TextDecoder().decode(content),
   }
 }

@@ -27,18 +27,30 @@ export const logEntryTable = table(
   {
     /** The place in the tree, from 0. */
     position: 'key bigint',
-    ledger_id: 'text',
-    revision: 'bigint',
+    /** Null for an entry with the root of the map of last heads, as `revision`. */
+    ledger_id: 'nullable text',
+    revision: 'nullable bigint',
     content: 'text',
   },
   ['index log_entry_ledger on log_entry (ledger_id, position)'],
 )
 
-/** Up to 256 hashes (C2SP tlog-tiles), in base64. A partial tile is the beginning of a row. */
+/**
+ * Up to 256 hashes (C2SP tlog-tiles), in base64. A partial tile is the beginning of a row. The tiles of negative
+ * levels, of 16 hashes, are those of the map of last heads.
+ */
 export const logTileTable = table('log_tile', {
   level: 'key integer',
   position: 'key bigint',
   hashes: 'text',
+})
+
+/** The leaves of the map of last heads at the published checkpoint, in base64. */
+export const logSlotTable = table('log_slot', {
+  /** The first 16 bits of the slot. */
+  bucket: 'key integer',
+  slot: 'key text',
+  hash: 'text',
 })
 
 /** The last logged head of each ledger, and the secret that blinds its id, in base64. */
@@ -56,6 +68,7 @@ declare module '../../kernel/storage/schema.ts' {
     log_tree: RowOf<typeof logTreeTable>
     log_entry: RowOf<typeof logEntryTable>
     log_tile: RowOf<typeof logTileTable>
+    log_slot: RowOf<typeof logSlotTable>
     log_ledger: RowOf<typeof logLedgerTable>
   }
 }

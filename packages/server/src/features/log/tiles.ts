@@ -1,15 +1,6 @@
 import { hash } from 'node:crypto'
-import { genesisHash } from '@pubring/client/internal/log/chain'
-import {
-  type Bytes,
-  concatBytes,
-  fromBase64,
-  toBase64,
-  utf8,
-} from '@pubring/client/internal/log/encoding'
-import { entryKey, parseEntry } from '@pubring/client/internal/log/leaf'
-import { formatLedgerProof } from '@pubring/client/internal/log/ledger-proof'
-import { inclusionProof, type ReadNode } from '@pubring/client/internal/log/proofs'
+import { type Bytes, concatBytes, utf8 } from '@pubring/client/internal/log/encoding'
+import type { ReadNode } from '@pubring/client/internal/log/proofs'
 import {
   completeHash,
   createTileReader,
@@ -19,16 +10,10 @@ import {
   tileWidthIn,
 } from '@pubring/client/internal/log/tiles'
 import { equalBytes, leafHash } from '@pubring/client/internal/log/tree'
-import { PubringError } from '../../errors.ts'
-import { contentDigest } from '../../kernel/ledger/chain.ts'
-import { readEventRows } from '../../kernel/ledger/event-reads.ts'
-import { eventFromRow } from '../../kernel/ledger/stored.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
-import { present } from '../../runtime/present.ts'
 import type { LogTile, LogTree } from './changes.ts'
-import type { LedgerProof } from './contract.ts'
 import { logError } from './faults.ts'
-import { findEntry, findTile, readEntries, readTree } from './reads.ts'
+import { findTile, readEntries } from './reads.ts'
 
 export const hashLength = 32
 
@@ -125,71 +110,7 @@ function withLength(content: string): Uint8Array {
   return concatBytes(Uint8Array.of(bytes.length >> 8, bytes.length & 255), bytes)
 }
 
-/**
- * Proves the first logged head of the ledger that covers a revision, or its last one, against the
- * published checkpoint. Throws `not_logged` if there is none.
- */
-export async function proveLedger(
-  db: Db,
-  ledgerId: string,
-  revision: number | undefined,
-): Promise<LedgerProof> {
-  const { head, blinding, list: _, ...proof } = await findProof(db, ledgerId, revision)
-  return {
-    ...head,
-    ...proof,
-    blinding: toBase64(blinding),
-    hashes: proof.hashes.map(toBase64),
-    proof: formatLedgerProof({ head, opening: { blinding }, ...proof }),
-  }
-}
-
-/**
- * Proves the last logged head of a project, and which keys it published, as text for everyone: it holds
- * the key of this entry and not the secret of the ledger. Throws `not_logged` if there is none. Without the
- * list if a later head was logged, whose checkpoint is not published yet.
- */
-export async function proveHead(db: Db, ledgerId: string): Promise<string> {
-  const { head, blinding, list, ...proof } = await findProof(db, ledgerId)
-  const opening = { key: await entryKey(blinding, head.revision, sha256) }
-  const page = { after: head.revision - 2, limit: 2 }
-  const events = (await readEventRows(db, ledgerId, page)).map(eventFromRow)
-  const event = events.find(({ revision }) => revision === head.revision)
-  if (event === undefined) throw logError('rewritten')
-  const previous = events.find(({ revision }) => revision < head.revision)?.hash ?? genesisHash
-  const { published } = event
-  const isListed = list !== null && listDigest(list) === published?.list
-  const publication = {
-    previous,
-    contentDigest: contentDigest(event),
-    ...present({ published: published && { ...published }, list: isListed ? list : undefined }),
-  }
-  return formatLedgerProof({ head, opening, publication, ...proof })
-}
-
 /** Digest of a list of published keys, as events have it. */
 export function listDigest(list: string): string {
   return hash('sha256', list, 'base64url')
-}
-
-async function findProof(db: Db, ledgerId: string, revision?: number) {
-  const current = await readTree(db)
-  if (current?.checkpoint === undefined) throw notLogged()
-  const { checkpoint, checkpointSize: size } = current
-  const search = { before: size, ...present({ revision }) }
-  const found = await findEntry(db, ledgerId, search)
-  if (found === undefined) throw notLogged()
-  const { position: index, content, list } = found
-  const blinding = fromBase64(found.blinding)
-  if (blinding === undefined) throw logError('damaged')
-  const { ledger: _ledger, ...entry } = parseEntry(utf8(content))
-  const hashes = await inclusionProof(index, size, createNodeReader(db, size), sha256)
-  return { head: { ledgerId, ...entry }, blinding, list, index, hashes, checkpoint }
-}
-
-function notLogged(): PubringError {
-  return new PubringError(
-    'not_logged',
-    'The log has no such event of this ledger yet: it may get there with the next checkpoint.',
-  )
 }

@@ -1,5 +1,6 @@
 import { genesisHash } from '@pubring/client/internal/log/chain'
 import { type Bytes, fromBase64, toBase64, utf8 } from '@pubring/client/internal/log/encoding'
+import { mapLeaf } from '@pubring/client/internal/log/heads-map'
 import { blindedLedgerId, entryKey, parseEntry } from '@pubring/client/internal/log/leaf'
 import { verifyCheckpoint } from '@pubring/client/internal/log/ledger-proof'
 import { parseVerifierKey } from '@pubring/client/internal/log/note'
@@ -11,6 +12,7 @@ import { readAccepted } from '../../kernel/ledger/reads.ts'
 import { type Difference, type LedgerVerdict, logId } from '../../kernel/ledger/verification.ts'
 import { columnsOf, type Db, type RowOf } from '../../kernel/storage/schema.ts'
 import type { LogTile, LogTree } from './changes.ts'
+import { createMapComparison, type LedgerLeaf } from './last-heads/verification.ts'
 import {
   type EntryRow,
   findTile,
@@ -78,6 +80,7 @@ async function compareEntries(db: Db, note: Note): Promise<void> {
   const accepted = await readAccepted(db)
   const heads: Heads = new Map()
   const tiles = createTileComparison(db, note)
+  const map = createMapComparison(db)
   let size = 0
   for (;;) {
     const tree = await readTree(db)
@@ -87,19 +90,28 @@ async function compareEntries(db: Db, note: Note): Promise<void> {
     while (size < end) {
       const rows = await readEntryRows(db, size, Math.min(end, size + pageSize))
       const leaves: Bytes[] = []
+      const entries: LedgerLeaf[] = []
       for (const position of Array.from({ length: Math.min(end - size, pageSize) }).keys()) {
         const row = rows.get(size + position)
+        const hash = await leafHash(utf8(row?.content ?? ''), sha256)
+        leaves.push(hash)
         if (row === undefined) note('log_entry', String(size + position), 'its row is missing')
-        else await compareEntry(row, accepted.get(row.ledgerId) ?? 0, heads, note)
-        leaves.push(await leafHash(utf8(row?.content ?? ''), sha256))
+        else entries.push(...(await compareEntry(row, hash, { accepted, heads, note })))
       }
       await tiles.extend(size, leaves)
+      map.extend(entries, tree?.checkpointSize ?? 0)
       size += leaves.length
     }
     const logged = await db.selectFrom('log_ledger').select(columnsOf(logLedgerTable)).execute()
     const gone = await readGone(db)
-    if (((await readTree(db))?.size ?? 0) > (tree?.size ?? 0)) continue
-    await tiles.finish(counts.tiles)
+    map.extend([], tree?.checkpointSize ?? 0)
+    const mapped = await map.compare(tree?.checkpointSize ?? 0)
+    const now = await readTree(db)
+    if (now?.size !== tree?.size || now?.checkpointSize !== tree?.checkpointSize) continue
+    await tiles.finish(counts.tiles - mapped.tiles)
+    for (const difference of mapped.differences) note(...difference)
+    if (counts.slots !== mapped.slots)
+      note('log_slot', 'all', `there are ${counts.slots}, and the entries have ${mapped.slots}`)
     if (counts.entries !== (tree?.size ?? 0)) {
       const detail = `its size is ${tree?.size}, and there are ${counts.entries} entries`
       note('log_tree', tree?.id ?? 'none', tree === undefined ? 'entries have no tree' : detail)
@@ -112,27 +124,53 @@ async function compareEntries(db: Db, note: Note): Promise<void> {
   }
 }
 
-/** Events up to the accepted revision are not compared: they were accepted as they are. */
-async function compareEntry(row: EntryRow, accepted: number, heads: Heads, note: Note) {
+interface Comparison {
+  accepted: ReadonlyMap<string, number>
+  heads: Heads
+  note: Note
+}
+
+/**
+ * Compares an entry, whose leaf has this hash; resolves with what it puts into the map of last heads. Events up
+ * to the accepted revision are not compared: they were accepted as they are.
+ */
+async function compareEntry(
+  row: EntryRow,
+  hash: Bytes,
+  { accepted, heads, note }: Comparison,
+): Promise<LedgerLeaf[]> {
   const { position, ledgerId, revision, blinding } = row
   const different = (detail: string) => note('log_entry', String(position), detail)
-  let entry: ReturnType<typeof parseEntry>
-  try {
-    entry = parseEntry(utf8(row.content))
-  } catch {
-    return different('it is not the head of a ledger')
+  const entry = readEntry(row.content)
+  if (ledgerId === null || revision === null) {
+    const isWhole = (ledgerId ?? revision) === null && entry !== undefined && 'heads' in entry
+    if (!isWhole) different('it is not the root of the map of last heads')
+    return []
+  }
+  if (entry === undefined || !('ledger' in entry)) {
+    different('it is not the head of a ledger')
+    return []
   }
   heads.set(ledgerId, { revision, hash: entry.head, published: row.published })
   const key = await entryKey(fromBase64(blinding ?? '') ?? new Uint8Array(), revision, sha256)
+  const event = row.hash === null ? 'is missing' : `has the hash ${row.hash}`
   if (
     entry.revision !== revision ||
     entry.ledger !== (await blindedLedgerId(key, ledgerId, sha256))
   ) {
-    return different(`it is not of ledger ${ledgerId} at revision ${revision}`)
+    different(`it is not of ledger ${ledgerId} at revision ${revision}`)
+  } else if (entry.head !== row.hash && revision > (accepted.get(ledgerId) ?? 0)) {
+    different(`ledger ${ledgerId}: event ${revision} ${event}, and was logged as ${entry.head}`)
   }
-  if (entry.head === row.hash || revision <= accepted) return
-  const event = row.hash === null ? 'is missing' : `has the hash ${row.hash}`
-  different(`ledger ${ledgerId}: event ${revision} ${event}, and was logged as ${entry.head}`)
+  return [{ position, ledgerId, leaf: await mapLeaf({ ledgerId, key, entry: hash }, sha256) }]
+}
+
+function readEntry(content: string): ReturnType<typeof parseEntry> | undefined {
+  try {
+    return parseEntry(utf8(content))
+  } catch {
+    return undefined
+  }
 }
 
 /** Builds the tiles of the entries, and compares each when it is complete, and the others at the end. */

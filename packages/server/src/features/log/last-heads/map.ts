@@ -1,0 +1,201 @@
+import { setImmediate } from 'node:timers/promises'
+import { type Bytes, utf8 } from '@pubring/client/internal/log/encoding'
+import {
+  bucketDepth,
+  emptySubtree,
+  goesRight,
+  type MapLeaf,
+  mapLeaf,
+  mapNode,
+} from '@pubring/client/internal/log/heads-map'
+import { entryKey } from '@pubring/client/internal/log/leaf'
+import { splitHashes } from '@pubring/client/internal/log/tiles'
+import { equalBytes, leafHash } from '@pubring/client/internal/log/tree'
+import type { Db } from '../../../kernel/storage/schema.ts'
+import { chunked } from '../../../kernel/storage/statements.ts'
+import type { LogSlot, LogTile } from '../changes.ts'
+import { logError } from '../faults.ts'
+import { readSlots, readTiles } from '../reads.ts'
+import { hashLength, sha256 } from '../tiles.ts'
+
+/** The levels of a tile of the map, and the hashes in it, which are those below its root. */
+const [tileHeight, tileWidth] = [4, 16]
+
+/** The depths of the roots of tiles. Below the last level of tiles are the buckets, as rows of `log_slot`. */
+const depths = [12, 8, 4, 0]
+
+/** Bits of a slot. */
+const maxDepth = 256
+
+export interface MapReader {
+  tiles(level: number, positions: readonly number[]): Promise<LogTile[]>
+  slots(buckets: readonly number[]): Promise<LogSlot[]>
+}
+
+/** The map as it is at the published checkpoint. */
+export const storedMap = (db: Db): MapReader => ({
+  tiles: (level, positions) => readTiles(db, level, positions),
+  slots: (buckets) => readSlots(db, buckets),
+})
+
+/** A map after a change: its root, and the rows that the change writes. */
+export interface MapUpdate {
+  root: Bytes
+  tiles: LogTile[]
+  slots: LogSlot[]
+}
+
+/** The hash of a subtree before and after a change of the map. */
+interface Change {
+  before: Bytes
+  after: Bytes
+}
+
+/** The leaf of a ledger whose last entry this is. */
+export async function leafOfEntry(
+  { ledgerId, revision, content }: { ledgerId: string; revision: number; content: string },
+  blinding: Bytes,
+): Promise<MapLeaf> {
+  const key = await entryKey(blinding, revision, sha256)
+  return mapLeaf({ ledgerId, key, entry: await leafHash(utf8(content), sha256) }, sha256)
+}
+
+/**
+ * Puts leaves into the map with this root, in the place of those with their slots. The cost is proportional
+ * to their number. Throws `log_stopped` if the stored rows that change are not those of the root.
+ */
+export async function updateMap(
+  read: MapReader,
+  root: Bytes,
+  leaves: readonly MapLeaf[],
+): Promise<MapUpdate> {
+  const tiles: LogTile[] = []
+  let changes = await changeBuckets(read, leaves)
+  for (const depth of depths) {
+    const above = new Map<number, Change>()
+    const touched = Map.groupBy(changes, ([place]) => place >> tileHeight)
+    for (const chunk of chunked([...touched])) {
+      const level = levelOf(depth)
+      const positions = chunk.map(([position]) => position)
+      const stored = new Map((await read.tiles(level, positions)).map((row) => [row.position, row]))
+      for (const [position, children] of chunk) {
+        const hashes = parseTile(stored.get(position))
+        const before = await rootOf(hashes)
+        for (const [place, change] of children) {
+          const index = place % tileWidth
+          if (!equalBytes(hashes[index] ?? emptySubtree, change.before)) throw logError('damaged')
+          hashes[index] = change.after
+        }
+        tiles.push({ level, position, hashes: encode(...hashes) })
+        above.set(position, { before, after: await rootOf(hashes) })
+      }
+      // The hashes of a chunk take some milliseconds: others get their turn.
+      await setImmediate()
+    }
+    changes = above
+  }
+  const { before, after } = changes.get(0) ?? { before: root, after: root }
+  if (!equalBytes(before, root)) throw logError('damaged')
+  return { root: after, tiles, slots: leaves.map(formatSlot) }
+}
+
+async function changeBuckets(
+  read: MapReader,
+  leaves: readonly MapLeaf[],
+): Promise<Map<number, Change>> {
+  const changes = new Map<number, Change>()
+  for (const chunk of chunked([...Map.groupBy(leaves, bucketOf)])) {
+    const rows = await read.slots(chunk.map(([bucket]) => bucket))
+    const stored = Map.groupBy(rows.map(parseSlot), bucketOf)
+    for (const [bucket, moved] of chunk) {
+      const before = stored.get(bucket) ?? []
+      const isMoved = ({ slot }: MapLeaf) => moved.some((leaf) => equalBytes(leaf.slot, slot))
+      const after = [...before.filter((leaf) => !isMoved(leaf)), ...moved]
+      const hashes = [await hashOf(before, bucketDepth), await hashOf(after, bucketDepth)] as const
+      changes.set(bucket, { before: hashes[0], after: hashes[1] })
+    }
+    await setImmediate()
+  }
+  return changes
+}
+
+/** The hashes beside the path from the leaf in this slot to the root. */
+export async function mapPath(read: MapReader, slot: Bytes): Promise<Bytes[]> {
+  const bucket = bucketOf({ slot })
+  const [rows, ...paths] = await Promise.all([
+    read.slots([bucket]),
+    ...depths.map(async (depth) => {
+      const place = bucket >> (bucketDepth - tileHeight - depth)
+      const [tile] = await read.tiles(levelOf(depth), [place >> tileHeight])
+      return pathInTile(parseTile(tile), place % tileWidth)
+    }),
+  ])
+  return [...(await pathAmong(rows.map(parseSlot), slot, bucketDepth)), ...paths.flat()]
+}
+
+/** Levels of the map in `log_tile` are negative: -1 has the tile with the root. */
+const levelOf = (depth: number) => -1 - depth / tileHeight
+
+/** The first bits of a slot, as a number. */
+const bucketOf = ({ slot }: Pick<MapLeaf, 'slot'>) => (slot[0] ?? 0) * 256 + (slot[1] ?? 0)
+
+function parseSlot({ slot, hash }: LogSlot): MapLeaf {
+  return { slot: decode(slot), hash: decode(hash) }
+}
+
+function formatSlot({ slot, hash }: MapLeaf): LogSlot {
+  return { bucket: bucketOf({ slot }), slot: encode(slot), hash: encode(hash) }
+}
+
+function parseTile(tile: LogTile | undefined): Bytes[] {
+  if (tile === undefined) return Array.from({ length: tileWidth }, () => emptySubtree)
+  return splitHashes(decode(tile.hashes, tileWidth))
+}
+
+const encode = (...hashes: readonly Bytes[]) => Buffer.concat(hashes).toString('base64')
+
+/** Throws `log_stopped` unless the text has this number of hashes. */
+function decode(text: string, count = 1): Bytes {
+  const bytes = Uint8Array.from(Buffer.from(text, 'base64'))
+  if (bytes.length !== count * hashLength) throw logError('damaged')
+  return bytes
+}
+
+/** The hash of the subtree with these leaves, whose slots have their first bits, up to `depth`, in common. */
+async function hashOf(leaves: readonly MapLeaf[], depth: number): Promise<Bytes> {
+  if (leaves.length < 2 || depth === maxDepth) return leaves[0]?.hash ?? emptySubtree
+  const [left, right] = splitAt(depth, leaves)
+  return mapNode(await hashOf(left, depth + 1), await hashOf(right, depth + 1), sha256)
+}
+
+async function pathAmong(leaves: readonly MapLeaf[], slot: Bytes, depth: number): Promise<Bytes[]> {
+  if (leaves.length < 2 || depth === maxDepth) return []
+  const [left, right] = splitAt(depth, leaves)
+  const [along, beside] = goesRight(slot, depth) ? [right, left] : [left, right]
+  return [...(await pathAmong(along, slot, depth + 1)), await hashOf(beside, depth + 1)]
+}
+
+function splitAt(depth: number, leaves: readonly MapLeaf[]): [left: MapLeaf[], right: MapLeaf[]] {
+  const isRight = ({ slot }: MapLeaf) => goesRight(slot, depth)
+  return [leaves.filter((leaf) => !isRight(leaf)), leaves.filter(isRight)]
+}
+
+async function pathInTile(hashes: readonly Bytes[], index: number): Promise<Bytes[]> {
+  if (hashes.length === 1) return []
+  const sibling = hashes[index ^ 1] ?? emptySubtree
+  return [sibling, ...(await pathInTile(await parentsOf(hashes), index >> 1))]
+}
+
+async function rootOf(hashes: readonly Bytes[]): Promise<Bytes> {
+  const [root = emptySubtree, other] = hashes
+  return other === undefined ? root : rootOf(await parentsOf(hashes))
+}
+
+async function parentsOf(hashes: readonly Bytes[]): Promise<Bytes[]> {
+  const parents: Bytes[] = []
+  for (let index = 0; index < hashes.length; index += 2) {
+    const [left = emptySubtree, right = emptySubtree] = [hashes[index], hashes[index + 1]]
+    parents.push(await mapNode(left, right, sha256))
+  }
+  return parents
+}
