@@ -94,7 +94,7 @@ const moved: Record<string, string | Buffer> = {
 /** Commands that make what the pages expect to be there. */
 const before: Record<string, string> = {
   'docs/cli.md': 'mkdir -p ~/.config/fish/completions',
-  'docs/importing.md': `cat key.pem next.pem > keys.pem; cp keys.json keys.yaml
+  'docs/importing.md': `mkdir jwks; cp key.pem jwks/refunds.json; cat key.pem next.pem > keys.pem; cp keys.json keys.yaml
     mkdir -p ~/.config/pubring; umask 077
     printf '{"profiles": {"new-server": {"url": "%s", "apiKey": "%s"}}}' "$PUBRING_URL" "$PUBRING_API_KEY" > ~/.config/pubring/config.json`,
   'docs/ledger.md': `pubring log key > log.vkey; pubring log checkpoint > /dev/null
@@ -102,7 +102,8 @@ const before: Record<string, string> = {
   'docs/moving.md': `${['vault', 'aws', 'gcloud', 'az']
     .map((tool) => `${tool}() { cat ${tool}; }`)
     .join('; ')}; pkcs11-tool() { cp pkcs11-tool orders.der; }`,
-  'docs/rotating-keys.md': 'pubring key add other.pem --label KID > /dev/null',
+  'docs/rotating-keys.md':
+    'pubring key add other.pem --label KID > /dev/null; openssl genpkey -algorithm ed25519 -out private.pem',
   'examples/verifiers/README.md':
     'npx() { shift; pubring "$@"; }; openssl genpkey -algorithm ed25519 -out private.pem; openssl pkey -in private.pem -pubout -out public.pem; pubring key add public.pem --label orders',
   'docs/verifiers.md':
@@ -164,6 +165,7 @@ const expected: Record<string, RegExp> = {
     ].join('[^]*'),
     'm',
   ),
+  'docs/rotating-keys.md': /"problem":"private_key_submitted"/,
   'docs/scraping.md': /^pubring_storage_readable 1$/m,
 }
 

@@ -115,7 +115,7 @@ test('two releases run side by side; the older one restarts on the newer schema,
   recordFault({
     fault: 'Rolling upgrade and rollback (PostgreSQL)',
     observed:
-      'every create 201, on both, before, during and after; beyond the recorded range the older release exits with one line that names the release needed',
+      'every create 201, on both, before, during and after; a release that is too old for the migrated database exits with one line that names the release needed',
     acknowledged: created.length,
     lost: countLost(created.map(String), kids),
   })

@@ -13,9 +13,9 @@ export const faults = {
   checkpoints_missing:
     'The file of signed checkpoints (PUBRING_LOG_STATE, or beside the key) is missing, so the log could fork unnoticed. Put it back, or restart the log with a new key: pubring log restart.',
   diverged:
-    'The log does not extend a checkpoint that was signed before: the database was restored, or a fail-over has lost changes. Restore the lost entries, or restart the log with a new key: pubring log restart.',
+    'The log does not extend a checkpoint that was signed before: the database was restored, or a fail-over has lost changes. Bring back a database that has the lost entries, or restart the log with a new key: pubring log restart.',
   contradicted:
-    'A witness has cosigned a tree that this one does not extend: the database was restored, or a fail-over has lost changes. The log of the server names the witness. Restore the lost entries, or restart the log with a new key: pubring log restart. If the witness is at fault, remove it from PUBRING_LOG_WITNESSES.',
+    'A witness has cosigned a tree that this one does not extend: the database was restored, or a fail-over has lost changes. The log of the server names the witness. Bring back a database that has the lost entries, or restart the log with a new key: pubring log restart. If the witness is at fault, remove it from PUBRING_LOG_WITNESSES.',
   rewritten:
     'A ledger does not have the events that were logged, so the database was altered: pubring check names it. Restore a backup, or accept the ledger and restart the log with a new key: pubring log restart.',
   not_recorded:
