@@ -1,5 +1,5 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto'
-import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { type IncomingHttpHeaders, request as send } from 'node:http'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -10,7 +10,7 @@ import { ageKey } from '../../support/app/keepers.ts'
 import { waitUntil } from '../../support/waiting.ts'
 import { currentJwk, expectDone, expectWhole, startKeepers, stateOf } from './support.ts'
 
-const { keeper, keysOf, server, shell, url } = await startKeepers()
+const { keeper, keysOf, proxy, server, shell, url } = await startKeepers()
 
 /** A proxy that changes the headers of public documents. */
 async function startFront(change: () => IncomingHttpHeaders): Promise<{ PUBRING_URL: string }> {
@@ -148,6 +148,57 @@ test('health knows the end of a new key, and of one whose step fails', async () 
   )
   await waitUntil(() => run.said.includes('Trying again'))
   expect(run.said).toContain(`Danger: the current key ${currentJwk(dir).kid} ends at ${expireTime}`)
+})
+
+test('a keeper that starts while Pubring is away is ready, and restores what was removed', async () => {
+  const { dir, keep, first } = await keeper()
+  expectDone(await keep(undefined, first))
+  const kid = expectWhole(dir)
+  for (const name of ['current.jwk', 'current', kid]) rmSync(join(dir, name), { recursive: true })
+  proxy.cut()
+  onTestFinished(proxy.restore)
+  const run = start((call) => keep(listening, {}, call))
+  await waitUntil(() => run.said.includes('Trying again'))
+  expect(run.said).toContain('The current key goes on.')
+  expect((await run.ready()).status).toBe(200)
+  expect(expectWhole(dir)).toBe(kid)
+})
+
+test('a key that the signer did not get makes nothing ready', async () => {
+  const { dir, keep, first } = await keeper()
+  const run = start((call) =>
+    keep(listening, first, {
+      ...call,
+      onStderr(text: string) {
+        run.said = text
+        const [, kid] = /The key (\S+) is registered/.exec(text) ?? []
+        // A file in the place of the pair's folder.
+        if (kid !== undefined) writeFileSync(join(dir, kid), '')
+      },
+    }),
+  )
+  await waitUntil(() => run.said.includes('Trying again'))
+  expect(stateOf(dir)).toHaveProperty('current.kid')
+  expect((await run.ready()).status).toBe(503)
+})
+
+test('a key that is deactivated before it signs is given up for the old one', async () => {
+  const { project, dir, keep, first } = await keeper()
+  expectDone(await keep(undefined, first))
+  const one = expectWhole(dir)
+  ageKey(dir)
+  await keep(['--every', '1h', '--once', '--exec', 'exit 3'])
+  const { kid: two } = currentJwk(dir)
+  expect(two).not.toBe(one)
+  await server.send('PATCH', `${project.keys}/${two}`, { body: { active: false } })
+  expect(expectDone(await keep())).toContain(`the signer goes on with ${one}`)
+  expect(expectWhole(dir)).toBe(one)
+  expect(existsSync(join(dir, two))).toBe(false)
+  const [old] = await keysOf(project)
+  expect(old).not.toHaveProperty('expireTime')
+  ageKey(dir)
+  expectDone(await keep())
+  expect([one, two]).not.toContain(expectWhole(dir))
 })
 
 test('the end of a key is read while its step fails', async () => {

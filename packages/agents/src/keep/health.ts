@@ -23,7 +23,7 @@ export interface Health {
 export function problemOf(health: Health, clock: Clock): string | undefined {
   const { file, kept, isActive = true, expireTime } = health
   const kid = kept?.current?.kid
-  const hasKey = kept === undefined ? existsSync(file) : kid !== undefined
+  const hasKey = existsSync(file) && (kept === undefined || kid !== undefined)
   if (!hasKey) return 'the first key is not in the folder yet'
   if (!isActive) return `the current key ${kid} is not active`
   if (expireTime === undefined || Date.parse(expireTime) > clock.now() + soonMs) return undefined

@@ -121,7 +121,10 @@ function createKeeper(options: KeepOptions, context: KeepContext, health: Health
   /** Reads the folder and the public documents, and notes the state of the current key. */
   async function look(): Promise<Found> {
     const kept = await readKept(dir)
-    const { current } = kept
+    const { current, since } = kept
+    health.kept = kept
+    // Restores files of the signer that were removed, whether or not Pubring can be reached.
+    if (current !== undefined && since !== undefined) await handOver(dir, current)
     const query = { url, signal, waitSeconds: 0, known: undefined }
     const found = await findKeySet(project, query).catch((error) => {
       throw unreadable(project, error)
@@ -129,7 +132,7 @@ function createKeeper(options: KeepOptions, context: KeepContext, health: Health
     const { response, projectId, keys = [] } = found
     requireRoom((response.maxAge + 1) * 1_000 + lifetimeMs)
     const isActive = current === undefined || keys.some(({ kid }) => kid === current.kid)
-    Object.assign(health, { kept, isActive })
+    health.isActive = isActive
     const { issuer } = await open.client.jwks.discovery(projectId)
     const all = { kept, projectId, issuer }
     if (current !== undefined && isActive) await readEnd(all, current)
@@ -229,6 +232,14 @@ function createKeeper(options: KeepOptions, context: KeepContext, health: Health
     endReadAt = clock.monotonic()
     return announce(taken, next)
   }
+  /** Goes back to the old pair, since the current one was deactivated before the signer was to use it. */
+  async function giveUp(kept: Kept, current: KeptPair, old: KeptPair): Promise<number> {
+    await handOver(dir, old, kept.ended)
+    await writeKept(dir, { current: old, ended: current.kid })
+    endReadAt = Number.NEGATIVE_INFINITY
+    report(`The key ${current.kid} is not active: the signer goes on with ${old.kid}.`)
+    return 0
+  }
   /** Lets the signer use the current pair. */
   async function announce(kept: Kept, current: KeptPair): Promise<number> {
     await handOver(dir, current, kept.ended)
@@ -263,7 +274,10 @@ function createKeeper(options: KeepOptions, context: KeepContext, health: Health
   return async (): Promise<number | undefined> => {
     const found = await look()
     const { current, since, old, next } = found.kept
-    if (current !== undefined && since === undefined) return announce(found.kept, current)
+    if (current !== undefined && since === undefined) {
+      const isLost = !health.isActive && old !== undefined
+      return isLost ? giveUp(found.kept, current, old) : announce(found.kept, current)
+    }
     if (old !== undefined) return end(found, old)
     if (next === undefined) return begin(found)
     const { kid } = next

@@ -1,3 +1,4 @@
+import { readlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseJson } from '@pubring/server/runtime/json'
 import { AgentError } from '../error.ts'
@@ -40,7 +41,10 @@ export async function writeKept(dir: string, kept: Kept): Promise<void> {
   await inFolder(dir, dir, (folder) => folder.replace('keeper.json', format(kept), mode))
 }
 
-/** Gives the pair to the signer, and removes the folder of the pair that has ended. */
+/**
+ * Gives the pair to the signer, writing only what is missing or different. Then removes the folder of the
+ * pair that has ended, unless the maker of `--from` went back to that pair.
+ */
 export async function handOver(dir: string, pair: KeptPair, ended?: string): Promise<void> {
   const name = fileNameOf(pair.kid)
   const pem = privateKeyOf(pair).export({ type: 'pkcs8', format: 'pem' })
@@ -49,8 +53,9 @@ export async function handOver(dir: string, pair: KeptPair, ended?: string): Pro
     await folder.replace('kid', pair.kid, mode)
   })
   await inFolder(dir, dir, async (folder) => {
-    if (ended !== undefined) await folder.remove(fileNameOf(ended))
     await folder.replace('current.jwk', format(pair), mode)
-    await folder.link('current', name)
+    const target = await readlink(join(dir, 'current')).catch(() => undefined)
+    if (target !== name) await folder.link('current', name)
+    if (ended !== undefined && ended !== pair.kid) await folder.remove(fileNameOf(ended))
   })
 }
