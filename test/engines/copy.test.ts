@@ -37,7 +37,7 @@ async function readApi(app: TestApp, apiKey: string): Promise<string[]> {
 async function readTables(database: TestDatabase) {
   const tables = [
     ...['api_key', 'blocked_fingerprint', 'key_weakness', 'passed_key', 'event', 'ledger'],
-    ...['key_reporter', 'log_tree', 'log_entry', 'log_tile', 'log_slot', 'log_ledger'],
+    ...['key_reporter', 'key_use', 'log_tree', 'log_entry', 'log_tile', 'log_slot', 'log_ledger'],
   ]
   return Promise.all(
     tables.map(async (table) => {

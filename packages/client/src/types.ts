@@ -330,7 +330,7 @@ export type Verifiers = {
 /** A link to register keys. */
 export type RegistrationLink = {
   id: string
-  /** For whom the link is, and what is wanted, which they read too: 1 to 255 code points. It is not in the ledger, and is kept until the project is deleted. */
+  /** Who the link is for and what is wanted; its holder reads it too: 1 to 255 code points. It is not in the ledger, and is kept until the project is deleted. */
   note: string
   /** Whether keys are active at once, or wait until a writer activates them. */
   newKeys: 'inactive' | 'active'
@@ -354,7 +354,7 @@ export interface RegistrationLinkCreated extends RegistrationLink {
 
 /** A link to create. */
 export type RegistrationLinkCreate = {
-  /** For whom the link is, and what is wanted, which they read too: 1 to 255 code points. It is not in the ledger, and is kept until the project is deleted. */
+  /** Who the link is for and what is wanted; its holder reads it too: 1 to 255 code points. It is not in the ledger, and is kept until the project is deleted. */
   note: string
   /** Whether keys are active at once, or wait until a writer activates them. Default: `inactive`. */
   newKeys?: 'inactive' | 'active'
@@ -369,7 +369,7 @@ export type RegistrationLinkCreate = {
 /** A registration link, with what its holder needs to know. */
 export type RegistrationSession = {
   id: string
-  /** For whom the link is, and what is wanted, which they read too: 1 to 255 code points. It is not in the ledger, and is kept until the project is deleted. */
+  /** Who the link is for and what is wanted; its holder reads it too: 1 to 255 code points. It is not in the ledger, and is kept until the project is deleted. */
   note: string
   /** Whether keys are active at once, or wait until a writer activates them. */
   newKeys: 'inactive' | 'active'
@@ -1063,7 +1063,7 @@ export type KeyHistory = {
     iat: number
     /** When the key was first active. */
     active_from: number
-    /** The seconds between its activations in which it was not active: at most 100 times, of which the first may join several, with what lies between them. */
+    /** The seconds between its activations in which it was not active: at most 100 ranges, of which the first may join several, with what lies between them. */
     inactive?: {
       /** The first second. */
       from: number
@@ -1087,7 +1087,7 @@ export type KeyHistory = {
     thumbprint: string
     /** When the key was first active. */
     active_from: number
-    /** The seconds between its activations in which it was not active: at most 100 times, of which the first may join several, with what lies between them. */
+    /** The seconds between its activations in which it was not active: at most 100 ranges, of which the first may join several, with what lies between them. */
     inactive?: {
       /** The first second. */
       from: number

@@ -1,5 +1,7 @@
+import type { PluginTransformQueryArgs, PluginTransformResultArgs } from 'kysely'
 import { describe, expect, test } from 'vitest'
 import { keyUseChanges } from '../../../packages/server/src/features/key-uses/changes.ts'
+import { readKeyUses } from '../../../packages/server/src/features/key-uses/operations.ts'
 import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { hourMs, minuteMs, startKeyUses } from '../../support/app/key-uses.ts'
 import { registerKey } from '../../support/app/keys.ts'
@@ -274,25 +276,72 @@ describe('a read', () => {
   })
 })
 
-test('the next report forgets a deleted key, and a deleted project takes all with it', async () => {
+test('a deleted key takes its uses with it, and a deleted project all of them', async () => {
   const used = await server.usedKey()
   const kept = await registerKey(server, {}, used.keys)
   const lastTime = server.timeIn(0)
   await server.report(used, { uses: [used.kid, kept].map((kid) => ({ kid, lastTime })) })
-  const rows = () =>
-    server.database.query('select * from key_reporter where project_id = ?', used.id)
+  const rows = async (table: string) =>
+    (await server.database.query(`select * from ${table} where project_id = ?`, used.id)).length
   const key = `${used.keys}/${used.kid}`
+  const { algorithm, publicKeyPem } = (await server.send('GET', key)).json()
   await server.send('PATCH', key, { body: { active: false } })
   expect(await server.use(used)).toHaveProperty('lastTime')
   await server.send('DELETE', key)
-  server.clock.advance(minuteMs)
-  await server.report(used, { uses: [] })
+  expect(await rows('key_use')).toBe(1)
+  const imported = await server.send('POST', `/v1/projects/${used.name}/key-imports`, {
+    body: { keys: [{ kid: used.kid, name: 'again', algorithm, publicKeyPem }] },
+  })
+  expect(imported.statusCode, imported.body).toBe(200)
+  expect(await server.use(used)).toMatchObject({ reporters: 1 })
+  expect(await server.use(used)).not.toHaveProperty('lastTime')
   expect(await server.use(used, kept)).toMatchObject({ lastTime })
-  const [row] = await rows()
-  expect(Object.keys(JSON.parse(String(row?.uses)))).toEqual([kept])
-  await server.send('PATCH', `${used.keys}/${kept}`, { body: { active: false } })
-  await server.send('DELETE', `${used.keys}/${kept}`)
-  expect(await rows()).toHaveLength(1)
+  for (const kid of [used.kid, kept]) {
+    await server.send('PATCH', `${used.keys}/${kid}`, { body: { active: false } })
+    await server.send('DELETE', `${used.keys}/${kid}`)
+  }
+  expect([await rows('key_use'), await rows('key_reporter')]).toEqual([0, 1])
   await server.send('DELETE', `/v1/projects/${used.name}`)
-  expect(await rows()).toEqual([])
+  expect(await rows('key_reporter')).toBe(0)
+})
+
+test('a verifier that is removed takes its uses with it, and those of others stay', async () => {
+  const used = await server.usedKey()
+  await server.report(used, { reporter: 'billing' })
+  const lastTime = server.timeIn(0)
+  server.clock.advance(minuteMs)
+  await server.report(used)
+  await server.send('DELETE', `${used.uses}/orders-api`)
+  await server.report(used, { uses: [] })
+  expect(await server.use(used)).toMatchObject({ lastTime, lastReporter: 'billing', reporters: 2 })
+})
+
+test('a read gets the last use of each key alone, however many verifiers have seen it', async () => {
+  const used = await server.usedKey()
+  const kids = [used.kid]
+  while (kids.length < 30) kids.push(await registerKey(server, {}, used.keys))
+  const { context } = server
+  let characters = 0
+  const counting = {
+    transformQuery: ({ node }: PluginTransformQueryArgs) => node,
+    async transformResult({ result }: PluginTransformResultArgs) {
+      characters += JSON.stringify(result.rows).length
+      return result
+    },
+  }
+  const store = { ...context.store, reader: context.store.reader.withPlugin(counting) }
+  async function count() {
+    characters = 0
+    await readKeyUses({ ...context, store }, used.id)
+    return characters
+  }
+  const lastTime = server.timeIn(0)
+  const uses = kids.map((kid) => ({ kid, lastTime }))
+  await server.report(used, { uses })
+  const one = await count()
+  for (let index = 1; index < 20; index += 1) {
+    await server.report(used, { reporter: `verifier-${index}`, uses })
+  }
+  // Each verifier has a row of its own without the keys.
+  expect((await count()) - one).toBeLessThan(19 * 400)
 })

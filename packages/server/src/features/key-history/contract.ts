@@ -12,7 +12,7 @@ const lifeMembers = {
       Type.Object({ from: seconds('The first second.'), until: seconds('The second after it.') }),
       {
         description:
-          'The seconds between its activations in which it was not active: at most 100 times, of which the first may join several, with what lies between them.',
+          'The seconds between its activations in which it was not active: at most 100 ranges, of which the first may join several, with what lies between them.',
       },
     ),
   ),

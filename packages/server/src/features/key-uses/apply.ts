@@ -4,11 +4,12 @@ import { notFound } from '../../kernel/faults.ts'
 import type { NewEvent } from '../../kernel/ledger/chain.ts'
 import { lockProjectLedger } from '../../kernel/ledger/locked-ledger.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
-import { exists } from '../../kernel/storage/statements.ts'
+import { chunked, exists } from '../../kernel/storage/statements.ts'
+import type { KeyRecord } from '../keys/stored.ts'
 import { requireProject } from '../projects/apply.ts'
 import type { KeyReport, ReporterRemoval } from './changes.ts'
 import { readReporters } from './reads.ts'
-import { lastOf, type Reporter, silentFrom } from './stored.ts'
+import { lastOf, type Reporter, silentFrom, type Use } from './stored.ts'
 
 /** Reporters of a project, and those of one owner. */
 const maxReporters = 1_000
@@ -19,10 +20,9 @@ const minIntervalMs = 60_000
 const done: Outcome<undefined> = { result: undefined, changed: true }
 
 /**
- * Stores what the report says of keys of the project, beside what the reporter has said of them before. The
- * lock of its ledger keeps the project from being deleted meanwhile. A process makes one change at a time
- * outside ledgers, so changes of the project wait for one report of each replica at most, however many
- * verifiers report at once.
+ * Stores what the report says of keys of the project. The lock of its ledger keeps them and the project from
+ * being deleted meanwhile. A process makes one change at a time outside ledgers, so changes of the project
+ * wait for one report of each replica at most, however many verifiers report at once.
  */
 export async function reportKeyUses(
   tx: Transaction,
@@ -36,25 +36,55 @@ export async function reportKeyUses(
   if (before === undefined) await requireRoom(db, report)
   else requireDue(before, report)
   const report_time = Date.parse(origin.time)
-  const uses = report.uses.flatMap(({ id, ...use }) => {
-    const known = before?.uses[id]
-    const last = lastOf(known ? [use, known] : [use])
-    return last.time === 0 ? [] : [[id, last]]
-  })
   const row = {
     owner,
     report_interval: interval,
     since: before && silentFrom(before) > report_time ? before.since : origin.time,
     report_time,
     request_id: origin.requestId,
-    uses: JSON.stringify(Object.fromEntries(uses)),
   }
   await db
     .insertInto('key_reporter')
     .values({ project_id: projectId, reporter, ...row })
     .onConflict((conflict) => conflict.columns(['project_id', 'reporter']).doUpdateSet(row))
     .execute()
+  await storeUses(db, report)
   return done
+}
+
+/** Writes what the report says that is later than what the reporter has said of a key before. */
+async function storeUses(db: Db, { projectId, reporter, uses }: KeyReport): Promise<void> {
+  const known = await db
+    .selectFrom('jwt_key')
+    .leftJoin('key_use', (join) =>
+      join
+        .onRef('key_use.project_id', '=', 'jwt_key.project_id')
+        .onRef('key_use.key_id', '=', 'jwt_key.id')
+        .on('reporter', '=', reporter),
+    )
+    .select(['jwt_key.id', 'last_time', 'last_exp'])
+    .where('jwt_key.project_id', '=', projectId)
+    .execute()
+  const byId = new Map(uses.map((use) => [use.id, use]))
+  const rows = known.flatMap(({ id, last_time, last_exp }) => {
+    const before: Use = { time: last_time ?? 0, exp: last_exp ?? 0 }
+    const { time, exp } = lastOf([before, byId.get(id) ?? before])
+    const isNews = time > before.time || (time > 0 && exp > before.exp)
+    const key = { project_id: projectId, reporter, key_id: id }
+    return isNews ? [{ ...key, last_time: time, last_exp: exp }] : []
+  })
+  for (const chunk of chunked(rows)) {
+    await db
+      .insertInto('key_use')
+      .values(chunk)
+      .onConflict((conflict) =>
+        conflict.columns(['project_id', 'reporter', 'key_id']).doUpdateSet((set) => ({
+          last_time: set.ref('excluded.last_time'),
+          last_exp: set.ref('excluded.last_exp'),
+        })),
+      )
+      .execute()
+  }
 }
 
 /** A repeated attempt of the same report is accepted. */
@@ -94,13 +124,30 @@ export async function removeReporter(
   { projectId, origin, reporter }: ReporterRemoval,
 ): Promise<Outcome<undefined>> {
   await lockProjectLedger(tx, projectId, origin)
-  const all = tx.db.deleteFrom('key_reporter').where('project_id', '=', projectId)
-  const removed = all.where('reporter', '=', reporter).returning('reporter')
+  const rowsOf = (table: 'key_reporter' | 'key_use') =>
+    tx.db.deleteFrom(table).where('project_id', '=', projectId).where('reporter', '=', reporter)
+  const removed = rowsOf('key_reporter').returning('reporter')
   if (!(await exists(removed))) throw notFound('reporter_not_found')
+  await rowsOf('key_use').execute()
   return done
 }
 
+/** A key that is imported later with the same id begins without uses. */
+export async function forgetKey(
+  { db }: Transaction,
+  { projectId, id }: KeyRecord,
+  step: 'disable' | 'delete',
+): Promise<NewEvent[]> {
+  if (step === 'delete') {
+    const uses = db.deleteFrom('key_use').where('project_id', '=', projectId)
+    await uses.where('key_id', '=', id).execute()
+  }
+  return []
+}
+
 export async function forgetProject({ db }: Transaction, projectId: string): Promise<NewEvent[]> {
-  await db.deleteFrom('key_reporter').where('project_id', '=', projectId).execute()
+  for (const table of ['key_use', 'key_reporter'] as const) {
+    await db.deleteFrom(table).where('project_id', '=', projectId).execute()
+  }
   return []
 }

@@ -12,7 +12,7 @@ export interface KeyReport extends ReporterRemoval {
   owner: string
   /** Seconds between two reports. */
   interval: number
-  /** The reported use of each key of the project. */
+  /** By the id of the key. */
   uses: (Use & { id: string })[]
 }
 

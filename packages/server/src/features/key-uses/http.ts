@@ -56,9 +56,9 @@ export function routes(app: App, kernel: Kernel): void {
     },
     schema: {
       operationId: 'deleteKeyReporter',
-      summary: 'Remove a verifier that reports no more',
+      summary: 'Remove a verifier that no longer reports',
       description:
-        'Removes it with what it has reported, and gives its name free. It counts again once it reports again.',
+        'Removes it with what it has reported, and frees its name. It counts again once it reports again.',
       params: Type.Object({ reporter: text('The name of the verifier.', 'orders-api') }),
       response: { 204: Type.Null({ description: 'The verifier is removed.' }) },
     },

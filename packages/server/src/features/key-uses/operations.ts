@@ -21,7 +21,7 @@ import {
   type KeyUsesReported,
   type Verifiers,
 } from './contract.ts'
-import { readReporters, versionsOf } from './reads.ts'
+import { readLastUses, readReporters, versionsOf } from './reads.ts'
 import { lastOf, type Reporter, silentFrom } from './stored.ts'
 
 /** How long the `exp` of a token counts after its use: an odd one must not keep a key in use for good. */
@@ -46,7 +46,10 @@ export async function reportKeyUses(
   })
   await store.commit(keyUseChanges.reportKeyUses, {
     ...{ origin, projectId, owner, reporter, interval },
-    uses: keys.map(({ id }) => ({ id, ...lastOf(found.filter((use) => use.id === id)) })),
+    uses: keys.flatMap(({ id }) => {
+      const uses = found.filter((use) => use.id === id)
+      return uses.length === 0 ? [] : [{ id, ...lastOf(uses) }]
+    }),
   })
   return { unknown: found.flatMap(({ id }, index) => (id === undefined ? [index] : [])) }
 }
@@ -69,7 +72,7 @@ const readsOf = oneFor((_db: Db) => createSingleFlight<KeyUses>())
 
 /** The uses of the keys. The version is read first, so they are at least as new. */
 export async function readKeyUses(
-  { store: { reader }, clock }: Kernel,
+  { store: { reader }, clock }: Context,
   projectId: string,
 ): Promise<KeyUses> {
   const readVersion = async () => (await versionsOf(reader)([projectId])).get(projectId)
@@ -78,16 +81,22 @@ export async function readKeyUses(
     const reporters = version === undefined ? [] : await readReporters(reader, { projectId })
     const from = clock.now()
     const until = Math.min(always.until, ...reporters.map(silentFrom).filter((ms) => ms > from))
-    const span = reporters.length === 0 ? always : { from, until }
+    const isReported = reporters.length > 0
+    const span = isReported ? { from, until } : always
+    const lastUses = isReported ? await readLastUses(reader, projectId) : new Map()
     return {
-      of: reporters.length === 0 ? () => undefined : usesBy(reporters, from),
+      of: isReported ? usesBy(reporters, lastUses, from) : () => undefined,
       isCurrent: async () => (await readVersion()) === version && includes(span, clock.now()),
     }
   })
 }
 
 /** What the reporters, one or more, say of each key at the time. */
-function usesBy(all: readonly Reporter[], time: number): KeyUses['of'] {
+function usesBy(
+  all: readonly Reporter[],
+  lastUses: Awaited<ReturnType<typeof readLastUses>>,
+  time: number,
+): KeyUses['of'] {
   const silent = all.filter((one) => silentFrom(one) <= time)
   const counted = silent.length === all.length ? all : all.filter((one) => !silent.includes(one))
   const since = counted.map((one) => one.since).reduce(latest)
@@ -98,17 +107,14 @@ function usesBy(all: readonly Reporter[], time: number): KeyUses['of'] {
     ...present({ silentSince: earliest(...silent.map((one) => isoTime(one.report_time))) }),
   }
   return ({ id, createTime }): KeyUse => {
-    const uses = all.flatMap(({ reporter, uses: { [id]: use } }) =>
-      use ? { reporter, ...use } : [],
-    )
-    const { time, exp } = lastOf(uses)
+    const last = lastUses.get(id)
     return {
       since: latest(since, createTime),
       ...verifiers,
       ...present({
-        lastTime: time > 0 ? isoTime(time) : undefined,
-        lastReporter: uses.find((use) => use.time === time)?.reporter,
-        lastExp: exp > 0 ? isoTime(exp) : undefined,
+        lastTime: last && isoTime(last.time),
+        lastReporter: last?.reporter,
+        lastExp: last?.exp ? isoTime(last.exp) : undefined,
       }),
     }
   }

@@ -1,5 +1,7 @@
 import { type RowOf, table } from '../../kernel/storage/schema.ts'
 
+const onlyShown = 'it is only shown; a report has no event'
+
 /** The verifiers that report uses of keys. */
 export const keyReporterTable = table(
   'key_reporter',
@@ -16,17 +18,36 @@ export const keyReporterTable = table(
     report_time: 'bigint',
     /** The request of the last report, which tells a repeated attempt. */
     request_id: 'text',
-    /** The last use of each key, by the id of the key. */
-    uses: 'json',
   },
-  // The sum reads only this index, and no uses.
+  // The sum reads only this index.
   ['index key_reporter_time on key_reporter (project_id, report_time)'],
-  'it is only shown; a report has no event',
+  onlyShown,
+)
+
+/** The last use of each key by each reporter. */
+export const keyUseTable = table(
+  'key_use',
+  {
+    project_id: 'key text',
+    reporter: 'key text',
+    key_id: 'key text',
+    /** Epoch milliseconds, as `last_exp`. */
+    last_time: 'bigint',
+    /** The latest `exp` of the tokens; 0 is none. */
+    last_exp: 'bigint',
+  },
+  // Each finds the last of a key among those of all reporters without reading the others.
+  [
+    'index key_use_time on key_use (project_id, key_id, last_time)',
+    'index key_use_exp on key_use (project_id, key_id, last_exp)',
+  ],
+  onlyShown,
 )
 
 declare module '../../kernel/storage/schema.ts' {
   interface Tables {
     key_reporter: RowOf<typeof keyReporterTable>
+    key_use: RowOf<typeof keyUseTable>
   }
 }
 
@@ -37,8 +58,7 @@ export interface Use {
   exp: number
 }
 
-/** A verifier, with the last use of each key. */
-export type Reporter = Omit<RowOf<typeof keyReporterTable>, 'uses'> & { uses: Record<string, Use> }
+export type Reporter = RowOf<typeof keyReporterTable>
 
 /** The last of several uses of a key. */
 export function lastOf(uses: readonly Use[]): Use {

@@ -23,7 +23,7 @@ const algorithms = Type.Array(Type.Enum(jwsAlgorithmNames, { examples: ['ES256']
 /** What the person who creates the link sets, and the person who opens it reads. */
 const terms = {
   note: text(
-    'For whom the link is, and what is wanted, which they read too: 1 to 255 code points. It is not in the ledger, and is kept until the project is deleted.',
+    'Who the link is for and what is wanted; its holder reads it too: 1 to 255 code points. It is not in the ledger, and is kept until the project is deleted.',
     'ACME Corp, orders API',
   ),
   newKeys: Type.Enum(['inactive', 'active'], {
