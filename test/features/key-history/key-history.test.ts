@@ -195,6 +195,31 @@ describe('the document', () => {
     },
   )
 
+  test('never continues what was read before a loss of revisions that an operator accepted', async () => {
+    const { database, context } = server
+    const project = await newProject(server, 'lost-revisions')
+    const { id: ledgerId } = project
+    const kept = await registerKey(server, {}, project.keys)
+    const before = (await context.store.heads([ledgerId])).get(ledgerId)
+    const lost = await registerKey(server, {}, project.keys)
+    expect((await historyOf(project)).keys).toHaveLength(2)
+    const undo = 'delete from event where project_id = ? and revision > 2'
+    await database.execute(undo, ledgerId)
+    await database.execute('delete from jwt_key where id = ?', lost)
+    const set = 'update ledger set revision = 2, hash = ? where project_id = ?'
+    await database.execute(set, before?.hash ?? '', ledgerId)
+    const later: object[] = []
+    for (let count = 0; count < 2; count += 1) {
+      clock.advance(10_000)
+      const kid = await registerKey(server, {}, project.keys)
+      later.push({ kid, active_from: now() })
+    }
+    clock.advance(10_000)
+    await context.store.commit(kernelChanges.acceptLedger, { origin: origin(), ledgerId })
+    const { keys } = await historyOf(project)
+    expect(keys).toMatchObject([{ kid: kept }, ...later])
+  })
+
   test('of an unknown project is a 404, and that of an empty one is empty', async () => {
     const project = await newProject(server, 'empty')
     expect(await historyOf(project)).toMatchObject({ keys: [], deleted: [] })

@@ -5,9 +5,11 @@ import { keySetBytes } from '../../../packages/server/src/features/keys/stored.t
 import { projectChanges } from '../../../packages/server/src/features/projects/changes.ts'
 import type { ProjectRef } from '../../../packages/server/src/kernel/context.ts'
 import { systemLedgerId } from '../../../packages/server/src/kernel/ledger/chain.ts'
+import { cachedByHead } from '../../../packages/server/src/kernel/storage/cached.ts'
 import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { keyRecord } from '../../support/store/key-records.ts'
 import { createProject, limits, openTestStore, origin } from '../../support/store/store.ts'
+import { waitUntil } from '../../support/waiting.ts'
 
 const here = await openTestStore()
 const elsewhere = await openTestStore(here.database)
@@ -62,6 +64,38 @@ test('a name and an id lead to the project that has them now, by the head of the
   await elsewhere.store.commit(projectChanges.deleteProject, removal)
   expect(await identify({ name: first })).toBeUndefined()
   expect(await identify({ id: successor })).toBeUndefined()
+})
+
+test('a read of what has changed gets what was cached before, also beside another and after a failed one', async () => {
+  const { id } = await createProject(here.store, `earlier-${newId()}`)
+  const reads: (number | undefined)[] = []
+  let gate = Promise.resolve()
+  const revisionOf = cachedByHead<{ revision: number; head: string }>({
+    async read(_db, projectId, earlier) {
+      const found = (await here.store.heads([projectId])).get(projectId)
+      reads.push(earlier?.revision)
+      await gate
+      return found && { revision: found.revision, head: found.hash }
+    },
+    bytes: () => 1,
+    maxBytes: 100,
+    isCostly: true,
+  })
+  await revisionOf(here.store, id)
+  await change(id)
+  const failure = Promise.reject(new Error('failed'))
+  gate = failure
+  await expect(revisionOf(here.store, id)).rejects.toThrow('failed')
+  const { promise, resolve } = Promise.withResolvers<void>()
+  gate = promise
+  const first = revisionOf(here.store, id)
+  await waitUntil(() => reads.length === 3)
+  await change(id)
+  const second = revisionOf(here.store, id)
+  await waitUntil(() => reads.length === 4)
+  resolve()
+  await Promise.all([first, second])
+  expect(reads).toEqual([undefined, 1, 1, 1])
 })
 
 test('the estimated size of a key set exceeds its records and the three bodies made of them', () => {

@@ -63,7 +63,6 @@ export const keyHistoryOf = cachedByHead<KeyHistory>({
     try {
       const keySet = await readKeySetInPages(db, projectId)
       if (keySet === undefined) return undefined
-      // A fail-over may have discarded the end of the earlier history.
       const lives =
         (earlier && (await livesAt(db, projectId, keySet, earlier))) ??
         (await livesAt(db, projectId, keySet))
@@ -73,6 +72,7 @@ export const keyHistoryOf = cachedByHead<KeyHistory>({
       release()
     }
   },
+  isCostly: true,
   bytes: ({ lives, ...keySet }) =>
     lives
       .values()
@@ -82,7 +82,7 @@ export const keyHistoryOf = cachedByHead<KeyHistory>({
 
 /**
  * The lives at the head of the key set, by ids, made of an earlier history and the events since. Undefined if
- * one of these is not as it was recorded, unless an operator accepted it.
+ * one of these is not as it was recorded, unless there is no earlier history and an operator accepted it.
  */
 async function livesAt(
   db: Db,
@@ -99,6 +99,8 @@ async function livesAt(
     if (entries.length === 0) return undefined
     for (const entry of entries) {
       if (entryBreak(last, entry) !== undefined) {
+        // A fail-over may have discarded the end of the earlier history: what was accepted begins without it.
+        if (earlier !== undefined) return undefined
         accepted ??= (await readAccepted(db)).get(projectId) ?? 0
         if (last.revision >= accepted) return undefined
       }

@@ -72,6 +72,8 @@ interface CachedRead<Value> {
   read(db: Db, projectId: string, earlier?: Value): Promise<Value | undefined>
   bytes(value: Value): number
   maxBytes: number
+  /** The first read of a project is cached too. */
+  isCostly?: true
 }
 
 /** A read of a project, whose results are cached for each database. `head`: that of the project's ledger. */
@@ -79,6 +81,7 @@ export function cachedByHead<Value extends { head: string }>({
   read,
   bytes,
   maxBytes,
+  isCostly,
 }: CachedRead<Value>): (store: HeadReader, projectId: string) => Promise<Value | undefined> {
   const cacheOf = oneFor((_reader: Db) => ({
     values: new LRUCache<string, Value>({ maxSize: maxBytes, sizeCalculation: bytes }),
@@ -90,13 +93,17 @@ export function cachedByHead<Value extends { head: string }>({
     const head = await readHead(store, projectId)
     const cached = values.get(projectId)
     if (cached !== undefined && cached.head === head) return cached
-    values.delete(projectId)
-    if (head === undefined) return undefined
+    if (head === undefined) {
+      values.delete(projectId)
+      return undefined
+    }
     // Only callers that have read the same head share a query: for others it may be too old.
     return queries.run(`${projectId} ${head}`, async () => {
       const value = await read(store.reader, projectId, cached)
       // Carries the head that it was read with, which may be newer than the one that was compared.
-      if (value !== undefined && doorkeeper.seenRecently(projectId)) values.set(projectId, value)
+      const isAdmitted = isCostly || values.has(projectId) || doorkeeper.seenRecently(projectId)
+      if (value === undefined) values.delete(projectId)
+      else if (isAdmitted) values.set(projectId, value)
       return value
     })
   }
