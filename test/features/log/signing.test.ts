@@ -2,6 +2,7 @@ import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import {
   type Bytes,
+  concatBytes,
   fromBase64,
   toBase64,
   utf8,
@@ -26,7 +27,7 @@ import {
   formatTilePath,
   parseEntries,
 } from '../../../packages/client/src/log/tiles.ts'
-import { verifyConsistency } from '../../../packages/client/src/log/tree.ts'
+import { leafHash, verifyConsistency } from '../../../packages/client/src/log/tree.ts'
 import { accessRuleChanges } from '../../../packages/server/src/features/access-rules/changes.ts'
 import type { LogTree } from '../../../packages/server/src/features/log/changes.ts'
 import { findHeads } from '../../../packages/server/src/features/log/last-heads/heads.ts'
@@ -508,18 +509,107 @@ describe('the log never forks', () => {
   })
 })
 
-test('a rewritten ledger whose log forgot it leaves a second head, which a scan finds', async () => {
+test('a rewritten ledger is not signed even if its logged head was deleted', async () => {
   const { store, database } = stored
   const { id } = await createProject(store, 'payments')
   await sign()
   await database.execute('update ledger set hash = ? where project_id = ?', 'f'.repeat(64), id)
   await expect(sign()).rejects.toEqual(stopped('rewritten'))
   await database.execute('delete from log_ledger where ledger_id = ?', id)
-  const log = await sign()
-  const proof = parseLedgerProof((await proveLedger(store.reader, id, undefined)).proof)
-  const checkpoint = await verified(log)
-  await expect(scanLog(proof, { checkpoint, read: reader(store) })).rejects.toMatchObject({
-    code: 'disproved',
+  await expect(sign()).rejects.toEqual(stopped('rewritten'))
+})
+
+const otherHeads = JSON.stringify({ heads: '0'.repeat(64), time: '2026-01-31T12:00:00.000Z' })
+
+describe('one who can write to the database', () => {
+  /** Appends an entry of a log with less than 256, and resolves with its position. */
+  async function append(ledgerId: string | null, revision: number | null, content: string) {
+    const { store, database } = stored
+    const { size = 0 } = (await readTree(store.reader)) ?? {}
+    const hashes = fromBase64((await findTile(store.reader, 0, 0)) ?? '') ?? new Uint8Array()
+    const tile = toBase64(concatBytes(hashes, await leafHash(utf8(content))))
+    const columns = 'position, ledger_id, revision, content'
+    const insert = `insert into log_entry (${columns}) values (?, ?, ?, ?)`
+    await database.execute(insert, size, ledgerId, revision, content)
+    await database.execute('update log_tile set hashes = ? where level = 0', tile)
+    await database.execute('update log_tree set size = ?', size + 1)
+    return size
+  }
+
+  test('makes nobody sign another root of the map', async () => {
+    const { store, database } = stored
+    await createProject(store, 'payments')
+    await sign()
+    const position = await append(null, null, otherHeads)
+    const { size } = await sign()
+    for (const [altered, code] of [
+      [position, 'damaged'],
+      [position + 1, 'damaged'],
+      [size + 1, 'other_signer'],
+    ] as const) {
+      await database.execute('update log_tree set checkpoint_size = ?', altered)
+      await expect(sign(), `${altered}`).rejects.toEqual(stopped(code))
+    }
+    await database.execute('update log_tree set checkpoint_size = ?', size)
+    await createProject(store, 'other')
+    expect(await headsOf(await sign())).toBe(await rootOfLast())
+  })
+
+  test('makes nobody sign what is written between the append and the signature', async () => {
+    const { store, database } = stored
+    await createProject(store, 'payments')
+    await sign()
+    await createProject(store, 'other')
+    const racing: Store = {
+      ...store,
+      async commit(kind, change) {
+        const result = await store.commit(kind, change)
+        if ('heads' in change && change.heads !== undefined) {
+          const hashes = fromBase64((await findTile(store.reader, 0, 0)) ?? '') ?? new Uint8Array()
+          const leaf = await leafHash(utf8(otherHeads))
+          const tile = toBase64(concatBytes(hashes.slice(0, -32), leaf))
+          await database.execute('update log_tile set hashes = ? where level = 0', tile)
+          await database.execute(
+            'update log_entry set content = ? where position = (select max(position) from log_entry)',
+            otherHeads,
+          )
+        }
+        return result
+      },
+    }
+    const before = key.open().lastSigned(ownOrigin())
+    await expect(sign(racing)).rejects.toEqual(stopped('damaged'))
+    expect(key.open().lastSigned(ownOrigin())).toBe(before)
+  })
+
+  test.each<[string, string, (entry: { id: string; content: string }) => Promise<unknown>]>([
+    ['an old entry appended again', 'rewritten', ({ id, content }) => append(id, 1, content)],
+    [
+      'an old entry with a later revision in its row',
+      'damaged',
+      ({ id, content }) => append(id, 3, content),
+    ],
+    [
+      'an old entry with a later revision',
+      'damaged',
+      ({ id, content }) => append(id, 3, content.replace('"revision":1', '"revision":3')),
+    ],
+    [
+      'an entry of a ledger in a row of none',
+      'damaged',
+      ({ content }) => append(null, null, content),
+    ],
+    ['a root of the map in a row of a ledger', 'damaged', ({ id }) => append(id, 3, otherHeads)],
+  ])('makes nobody sign a map with %s', async (_name, code, write) => {
+    const { store, database } = stored
+    const { id } = await createProject(store, 'payments')
+    await sign()
+    await rename(id, 'renamed')
+    await sign()
+    const query = 'select content from log_entry where ledger_id = ? and revision = 1'
+    const [row] = await database.query(query, id)
+    await write({ id, content: String(Object(row).content) })
+    await expect(sign()).rejects.toEqual(stopped(code))
   })
 })
 
@@ -556,8 +646,6 @@ describe('verification names, and a running signer stops at', () => {
     expect(found?.differences.map(({ subject }) => subject.type)).toContain(type)
   })
 })
-
-const otherHeads = JSON.stringify({ heads: '0'.repeat(64), time: '2026-01-31T12:00:00.000Z' })
 
 test.each([
   ['log_slot', "update log_slot set hash = 'AAAA'"],

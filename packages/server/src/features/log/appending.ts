@@ -93,14 +93,14 @@ async function newEntry(head: MovedHead, time: string, blinding: Bytes): Promise
 
 /**
  * Appends the root of the map of last heads, unless the tree ends with it. Resolves with the size of the tree
- * that does, and the changes of the map since the published checkpoint; undefined if another process has
- * appended or published something meanwhile.
+ * that does, the root, and the changes of the map since the published checkpoint; undefined if another process
+ * has appended or published something meanwhile.
  */
 export async function endWithHeads(
   { store, clock }: Pick<Context, 'store' | 'clock'>,
   signer: LogSigner,
   { log: { id, checkpointSize }, tree }: { log: LogTree; tree: TreeHead },
-): Promise<(Pick<MapUpdate, 'tiles' | 'slots'> & { size: number }) | undefined> {
+): Promise<(Omit<MapUpdate, 'root'> & { size: number; root?: Bytes }) | undefined> {
   const { reader } = store
   const { size } = tree
   if (checkpointSize === size) return { size, tiles: [], slots: [] }

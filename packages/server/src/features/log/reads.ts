@@ -92,24 +92,27 @@ export async function readSlots(db: Db, buckets: readonly number[]): Promise<Log
     .execute()
 }
 
-/** The last entry of each ledger among those from `start` up to, but not including, `end`. */
-export async function readLastEntries(
+/** An entry, and the ledger that its row names: null for an entry with the root of the map of last heads. */
+export interface NewEntry {
+  ledgerId: string | null
+  revision: number | null
+  content: string
+  /** The revision of the entry of the ledger before. */
+  previous: number | null
+}
+
+/** The entries from `start` up to, but not including, `end`. */
+export async function readNewEntries(
   db: Db,
   { start, end }: { start: number; end: number },
-): Promise<LedgerEntry[]> {
-  const rows = await db
-    .selectFrom('log_entry')
-    .select(['ledger_id', 'revision', 'content'])
-    .where('position', '>=', start)
-    .where('position', '<', end)
-    .orderBy('position')
-    .execute()
-  const entries = new Map<string, LedgerEntry>()
-  for (const { ledger_id: ledgerId, revision, content } of rows) {
-    if (ledgerId === null || revision === null) continue
-    entries.set(ledgerId, { ledgerId, revision, content })
-  }
-  return [...entries.values()]
+): Promise<NewEntry[]> {
+  const { rows } = await sql<NewEntry>`
+    select ledger_id as "ledgerId", revision, content, (select earlier.revision from log_entry earlier
+        where earlier.ledger_id = log_entry.ledger_id and earlier.position < log_entry.position
+        order by earlier.position desc limit 1) as previous
+    from log_entry where position >= ${start} and position < ${end}
+    order by position`.execute(db)
+  return rows
 }
 
 /**
@@ -175,13 +178,6 @@ export async function readMovedHeads(
     and not exists (select 1 from ledger where ledger.project_id = log_ledger.ledger_id)
     limit 1`.execute(db)
   return { heads, isGone: gone.length > 0, ...present({ last }) }
-}
-
-/** The entry of a ledger. */
-export interface LedgerEntry {
-  ledgerId: string
-  revision: number
-  content: string
 }
 
 /** An entry, with what other tables say of it. */

@@ -22,6 +22,7 @@ import { appendMovedHeads, endWithHeads, type RunLimits } from './appending.ts'
 import { type LogStart, type LogTree, logChanges } from './changes.ts'
 import { dateNote, lateBefore } from './dating.ts'
 import { logError } from './faults.ts'
+import { requireRoot } from './last-heads/heads.ts'
 import { readStarts, readTree } from './reads.ts'
 import { createNodeReader, sha256 } from './tiles.ts'
 import type { Submission, Witnesses } from './witnesses.ts'
@@ -239,6 +240,8 @@ function submissionOf(
  */
 async function publish(context: LogContext, signer: LogSigner, id: string): Promise<LogTree> {
   const before = await readContinuous(context, signer, id)
+  const key = await logVerifierKey(before.log.origin, signer)
+  if (!(await isSizeSigned(before, key))) throw logError('damaged')
   const ended = await endWithHeads(context, signer, before)
   const isSame = ended?.size === before.log.size
   const { log, tree, signed } = isSame ? before : await readContinuous(context, signer, id)
@@ -246,10 +249,12 @@ async function publish(context: LogContext, signer: LogSigner, id: string): Prom
   // Another process has appended something, or published it.
   if (log.size !== ended?.size || checkpointSize !== before.log.checkpointSize) return log
   const { size } = tree
-  const key = await logVerifierKey(origin, signer)
   const text = formatCheckpoint({ origin, ...tree })
   const published = checkpointSize === size ? await readPublished(log, text, key) : undefined
   const isSigned = signed?.size === size
+  // Whatever was written into the database meanwhile, what is signed ends with the root that was computed.
+  if (!isSigned && published === undefined)
+    await requireRoot(context.store.reader, tree, ended.root)
   const unpublished = () => (isSigned ? signed.note : signTree(text, key, signer))
   const now = context.clock.now()
   const note = await dateNote(published ?? (await unpublished()), key, signer, now)
@@ -261,6 +266,18 @@ async function publish(context: LogContext, signer: LogSigner, id: string): Prom
   const publication = { id, from: checkpointSize, size, checkpoint: cosigned, tiles, slots }
   const isPublished = await context.store.commit(logChanges.publishCheckpoint, publication)
   return isPublished ? { ...log, checkpoint: cosigned, checkpointSize: size } : log
+}
+
+/** Whether the key has signed a checkpoint of the published size, which is the base of the next map. */
+async function isSizeSigned(
+  { log: { checkpoint = '', checkpointSize }, signed }: Continuous,
+  log: VerifierKey,
+): Promise<boolean> {
+  if (checkpointSize === 0 || checkpointSize === signed?.size) return true
+  return verifyCheckpoint(checkpoint, { log }).then(
+    ({ size }) => size === checkpointSize,
+    () => false,
+  )
 }
 
 function record(signer: LogSigner, origin: string, note: string): boolean {

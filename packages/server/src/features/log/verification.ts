@@ -1,7 +1,7 @@
 import { genesisHash } from '@pubring/client/internal/log/chain'
 import { type Bytes, fromBase64, toBase64, utf8 } from '@pubring/client/internal/log/encoding'
 import { mapLeaf } from '@pubring/client/internal/log/heads-map'
-import { blindedLedgerId, entryKey, parseEntry } from '@pubring/client/internal/log/leaf'
+import { blindedLedgerId, entryKey } from '@pubring/client/internal/log/leaf'
 import { verifyCheckpoint } from '@pubring/client/internal/log/ledger-proof'
 import { parseVerifierKey } from '@pubring/client/internal/log/note'
 import { treeRoot } from '@pubring/client/internal/log/proofs'
@@ -12,6 +12,7 @@ import { readAccepted } from '../../kernel/ledger/reads.ts'
 import { type Difference, type LedgerVerdict, logId } from '../../kernel/ledger/verification.ts'
 import { columnsOf, type Db, type RowOf } from '../../kernel/storage/schema.ts'
 import type { LogTile, LogTree } from './changes.ts'
+import { readEntry } from './last-heads/heads.ts'
 import { createMapComparison, type LedgerLeaf } from './last-heads/verification.ts'
 import {
   type EntryRow,
@@ -151,6 +152,9 @@ async function compareEntry(
     different('it is not the head of a ledger')
     return []
   }
+  const before = heads.get(ledgerId)?.revision ?? 0
+  if (revision < before || (revision === before && revision > (accepted.get(ledgerId) ?? 0)))
+    different(`it is not above the entry of ledger ${ledgerId} before, at revision ${before}`)
   heads.set(ledgerId, { revision, hash: entry.head, published: row.published })
   const key = await entryKey(fromBase64(blinding ?? '') ?? new Uint8Array(), revision, sha256)
   const event = row.hash === null ? 'is missing' : `has the hash ${row.hash}`
@@ -163,14 +167,6 @@ async function compareEntry(
     different(`ledger ${ledgerId}: event ${revision} ${event}, and was logged as ${entry.head}`)
   }
   return [{ position, ledgerId, leaf: await mapLeaf({ ledgerId, key, entry: hash }, sha256) }]
-}
-
-function readEntry(content: string): ReturnType<typeof parseEntry> | undefined {
-  try {
-    return parseEntry(utf8(content))
-  } catch {
-    return undefined
-  }
 }
 
 /** Builds the tiles of the entries, and compares each when it is complete, and the others at the end. */
