@@ -162,6 +162,14 @@ async function rootOfLast(): Promise<string> {
   return naiveRoot([...leaves.values()]).toString('hex')
 }
 
+/** What `pubring check` finds in the tables. */
+async function verifiedTables() {
+  const ledgers = await openLedgerReader(stored.database.url)
+  const found = await Array.fromAsync(verifyLedgers(ledgers))
+  await ledgers.close()
+  return found.flatMap(({ differences }) => differences)
+}
+
 /** The last entry of a checkpoint. */
 const headsOf = async ({ size }: LogTree) => (await findHeads(stored.store.reader, size))?.heads
 
@@ -553,6 +561,9 @@ describe('one who can write to the database', () => {
     await database.execute('update log_tree set checkpoint_size = ?', size)
     await createProject(store, 'other')
     expect(await headsOf(await sign())).toBe(await rootOfLast())
+    expect((await verifiedTables()).map(({ subject }) => subject)).toEqual([
+      { type: 'log_entry', id: `${position}` },
+    ])
   })
 
   test('makes nobody sign what is written between the append and the signature', async () => {
@@ -610,6 +621,7 @@ describe('one who can write to the database', () => {
     const [row] = await database.query(query, id)
     await write({ id, content: String(Object(row).content) })
     await expect(sign()).rejects.toEqual(stopped(code))
+    expect((await verifiedTables()).map(({ subject }) => subject.type)).toContain('log_entry')
   })
 })
 
@@ -666,13 +678,6 @@ test.each([
   expect((await verifiedTables()).map(({ subject }) => subject.type)).toEqual([])
   await database.execute(statement)
   expect((await verifiedTables()).map(({ subject }) => subject.type)).toContain(type)
-
-  async function verifiedTables() {
-    const ledgers = await openLedgerReader(database.url)
-    const found = await Array.fromAsync(verifyLedgers(ledgers))
-    await ledgers.close()
-    return found.flatMap(({ differences }) => differences)
-  }
 })
 
 test('a map of last heads that was altered is not signed', async () => {

@@ -13,7 +13,7 @@ import { type Difference, type LedgerVerdict, logId } from '../../kernel/ledger/
 import { columnsOf, type Db, type RowOf } from '../../kernel/storage/schema.ts'
 import type { LogTile, LogTree } from './changes.ts'
 import { readEntry } from './last-heads/heads.ts'
-import { createMapComparison, type LedgerLeaf } from './last-heads/verification.ts'
+import { createMapComparison, type MapEntry } from './last-heads/verification.ts'
 import {
   type EntryRow,
   findTile,
@@ -81,7 +81,7 @@ async function compareEntries(db: Db, note: Note): Promise<void> {
   const accepted = await readAccepted(db)
   const heads: Heads = new Map()
   const tiles = createTileComparison(db, note)
-  const map = createMapComparison(db)
+  const map = createMapComparison(db, note)
   let size = 0
   for (;;) {
     const tree = await readTree(db)
@@ -91,7 +91,7 @@ async function compareEntries(db: Db, note: Note): Promise<void> {
     while (size < end) {
       const rows = await readEntryRows(db, size, Math.min(end, size + pageSize))
       const leaves: Bytes[] = []
-      const entries: LedgerLeaf[] = []
+      const entries: MapEntry[] = []
       for (const position of Array.from({ length: Math.min(end - size, pageSize) }).keys()) {
         const row = rows.get(size + position)
         const hash = await leafHash(utf8(row?.content ?? ''), sha256)
@@ -100,12 +100,12 @@ async function compareEntries(db: Db, note: Note): Promise<void> {
         else entries.push(...(await compareEntry(row, hash, { accepted, heads, note })))
       }
       await tiles.extend(size, leaves)
-      map.extend(entries, tree?.checkpointSize ?? 0)
+      await map.extend(entries, tree?.checkpointSize ?? 0)
       size += leaves.length
     }
+    await map.extend([], tree?.checkpointSize ?? 0)
     const logged = await db.selectFrom('log_ledger').select(columnsOf(logLedgerTable)).execute()
     const gone = await readGone(db)
-    map.extend([], tree?.checkpointSize ?? 0)
     const mapped = await map.compare(tree?.checkpointSize ?? 0)
     const now = await readTree(db)
     if (now?.size !== tree?.size || now?.checkpointSize !== tree?.checkpointSize) continue
@@ -139,13 +139,14 @@ async function compareEntry(
   row: EntryRow,
   hash: Bytes,
   { accepted, heads, note }: Comparison,
-): Promise<LedgerLeaf[]> {
+): Promise<MapEntry[]> {
   const { position, ledgerId, revision, blinding } = row
   const different = (detail: string) => note('log_entry', String(position), detail)
   const entry = readEntry(row.content)
   if (ledgerId === null || revision === null) {
-    const isWhole = (ledgerId ?? revision) === null && entry !== undefined && 'heads' in entry
-    if (!isWhole) different('it is not the root of the map of last heads')
+    if (entry !== undefined && 'heads' in entry && (ledgerId ?? revision) === null)
+      return [{ position, heads: entry.heads }]
+    different('it is not the root of the map of last heads')
     return []
   }
   if (entry === undefined || !('ledger' in entry)) {
