@@ -1,8 +1,8 @@
-import { generateKeyPairSync } from 'node:crypto'
+import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { expect, test } from 'vitest'
 import { currentJwk, expectDone, expectWhole, startKeepers } from './support.ts'
 
-const { keeper, shell } = await startKeepers()
+const { keeper, keysOf, server, shell } = await startKeepers()
 
 const newPem = () =>
   String(
@@ -23,4 +23,29 @@ test('the maker goes back to the key before, which stays in the folder', async (
   }
   expect(kids[2]).toBe(kids[0])
   expect(kids[1]).not.toBe(kids[0])
+})
+
+test('a key that the server refuses does not stop the one that the maker puts in its place', async () => {
+  const { project, keep, first } = await keeper('registrar')
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 1_024 })
+  const short = String(privateKey.export({ type: 'pkcs8', format: 'pem' }))
+  const turn = (pem: string) => keep(['--from', shell.file('made.key', pem), '--once'], first)
+  const refused = await turn(short)
+  expect([refused.code, refused.stderr]).not.toEqual([0, expect.anything()])
+  // Whoever has no key yet needs no access rule for the next one.
+  expect(refused.stderr).not.toContain('--self-rotation')
+  expectDone(await turn(newPem()))
+  expect(await keysOf(project)).toHaveLength(1)
+})
+
+test('a key that others have registered needs no right to register keys', async () => {
+  const { project, dir, keep } = await keeper()
+  const pem = newPem()
+  const publicKeyPem = String(createPublicKey(pem).export({ type: 'spki', format: 'pem' }))
+  const body = { name: 'made', algorithm: 'ES256', publicKeyPem }
+  const made = await server.send('POST', project.keys, { body })
+  expect(made.statusCode, made.body).toBe(201)
+  const reader = { PUBRING_API_KEY: await server.apiKey('reader', project.id) }
+  expectDone(await keep(['--from', shell.file('made.key', pem), '--once'], reader))
+  expect(await keysOf(project)).toMatchObject([{ id: expectWhole(dir) }])
 })

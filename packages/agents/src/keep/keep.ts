@@ -7,6 +7,7 @@ import type { Clock } from '@pubring/server/runtime/clock'
 import { calculateJwkThumbprint as thumbprintOf } from 'jose'
 import { AgentError } from '../error.ts'
 import { findKeySet } from '../follow/documents.ts'
+import type { PublishedKey } from '../follow/published-keys.ts'
 import { unreadable } from '../follow/source.ts'
 import { hookTimeoutMs, runCommand } from '../hook.ts'
 import { listen } from '../listen.ts'
@@ -101,6 +102,8 @@ interface Found {
   kept: Kept
   projectId: string
   issuer: string
+  /** The published keys of the project. */
+  keys: PublishedKey[]
 }
 
 /**
@@ -134,7 +137,7 @@ function createKeeper(options: KeepOptions, context: KeepContext, health: Health
     const isActive = current === undefined || keys.some(({ kid }) => kid === current.kid)
     health.isActive = isActive
     const { issuer } = await open.client.jwks.discovery(projectId)
-    const all = { kept, projectId, issuer }
+    const all = { kept, projectId, issuer, keys }
     if (current !== undefined && isActive) await readEnd(all, current)
     return all
   }
@@ -191,11 +194,22 @@ function createKeeper(options: KeepOptions, context: KeepContext, health: Health
     const endsAt = health.expireTime ? Date.parse(health.expireTime) - soonMs : Infinity
     return Math.min(dueAt, endsAt) - open.now()
   }
-  /** Registers the next key, unless an earlier attempt or its maker has. */
   async function register(found: Found, next: Pair): Promise<number> {
-    const { kept, projectId } = found
-    const { client, isSelf, vouch, now } = await connectAs(found, next)
+    const { kept, projectId, keys } = found
+    const thumbprints = await Promise.all(keys.map(({ jwk }) => thumbprintOf(jwk)))
+    const published = keys[thumbprints.indexOf(await thumbprintOf(next))]
+    const kid = published?.kid ?? (await create(found, next))
+    const { client } = await connectAs(found, next)
     if (kept.current === undefined) await context.allowSelfRotation(client, projectId)
+    const registered = { ...next, kid }
+    await writeKept(dir, { ...kept, next: registered })
+    report(`The key ${kid} is registered.`)
+    return takeOver(found, registered)
+  }
+  /** Registers the key, unless an earlier attempt or its maker has. Returns its published kid. */
+  async function create(found: Found, next: Pair): Promise<string> {
+    const { projectId } = found
+    const { client, isSelf, vouch, now } = await connectAs(found, next)
     const body = {
       name: `${basename(dir)} (${new Date(now()).toISOString().slice(0, 10)})`,
       algorithm: next.alg,
@@ -207,11 +221,7 @@ function createKeeper(options: KeepOptions, context: KeepContext, health: Health
       if (twin === undefined) throw error
       return { kid: twin }
     })
-    const { publishedKid = kid } = (await client.keys.get(projectId, kid)).details
-    const registered = { ...next, kid: publishedKid }
-    await writeKept(dir, { ...kept, next: registered })
-    report(`The key ${publishedKid} is registered.`)
-    return takeOver(found, registered)
+    return (await client.keys.get(projectId, kid)).details.publishedKid ?? kid
   }
   /** Waits until every verifier knows the next key, as the server says, and makes it the current one. */
   async function takeOver(found: Found, next: KeptPair): Promise<number> {
@@ -279,8 +289,9 @@ function createKeeper(options: KeepOptions, context: KeepContext, health: Health
       return isLost ? giveUp(found.kept, current, old) : announce(found.kept, current)
     }
     if (old !== undefined) return end(found, old)
-    if (next === undefined) return begin(found)
-    const { kid } = next
-    return kid === undefined ? register(found, next) : takeOver(found, { ...next, kid })
+    const kid = next?.kid
+    if (next !== undefined && kid !== undefined) return takeOver(found, { ...next, kid })
+    // The maker may have replaced a key that the server refuses.
+    return next === undefined || readFrom ? begin(found) : register(found, next)
   }
 }

@@ -34,7 +34,11 @@ export async function readKept(dir: string): Promise<Kept> {
   const kept: Kept = Object(parseJson(state))
   const kids = [kept.current?.kid, kept.old?.kid]
   if (jwk === undefined || kids.includes(String(Object(parseJson(jwk)).kid))) return kept
-  throw new AgentError('error', `${join(dir, 'current.jwk')} is not a key that was kept here.`)
+  const file = join(dir, 'current.jwk')
+  const message = kept.current
+    ? `${file} is not a key that was kept here.`
+    : `${join(dir, 'keeper.json')} with the state of ${file} is missing or empty. Restore it; or move current.jwk to another place, set PUBRING_API_KEY once, and start again with a new key.`
+  throw new AgentError('error', message)
 }
 
 export async function writeKept(dir: string, kept: Kept): Promise<void> {
@@ -42,7 +46,7 @@ export async function writeKept(dir: string, kept: Kept): Promise<void> {
 }
 
 /**
- * Gives the pair to the signer, writing only what is missing or different. Then removes the folder of the
+ * Gives the pair to the signer, writing only what is missing or different, and removes the folder of the
  * pair that has ended, unless the maker of `--from` went back to that pair.
  */
 export async function handOver(dir: string, pair: KeptPair, ended?: string): Promise<void> {
@@ -53,9 +57,9 @@ export async function handOver(dir: string, pair: KeptPair, ended?: string): Pro
     await folder.replace('kid', pair.kid, mode)
   })
   await inFolder(dir, dir, async (folder) => {
+    if (ended !== undefined && ended !== pair.kid) await folder.remove(fileNameOf(ended))
     await folder.replace('current.jwk', format(pair), mode)
     const target = await readlink(join(dir, 'current')).catch(() => undefined)
     if (target !== name) await folder.link('current', name)
-    if (ended !== undefined && ended !== pair.kid) await folder.remove(fileNameOf(ended))
   })
 }
