@@ -873,7 +873,7 @@ export type Status = {
   }
   /** Requests of followers and verifiers that this process holds until a key set changes. */
   heldRequests: number
-  /** The followers whose requests this process has in memory, the last request first, 200 at most. Those that ask other replicas, or through a cache, are not among them. */
+  /** The followers whose requests this process has in memory, the last request first, 200 at most. Those that ask other replicas, or through a cache, are not among them, and anyone can claim a name. */
   followers: {
     /** What it calls itself: the name of its host. */
     name: string

@@ -85,24 +85,33 @@ test('the status names the followers that have asked, the last one first, with t
   ])
 })
 
-test('beyond 50,000 user agents of all projects, the project that nobody asked for the longest is dropped', async () => {
+test('beyond 50,000 user agents a new one drops the oldest of the project with the most', () => {
   const since = clock.now()
   const { note, of } = keySetReadersOf({ clock })
   const fullJwks = { body: '', etag: '"x"' }
   const from = (projectId: string, userAgent: string) => note({ projectId, fullJwks }, userAgent)
-  for (let index = 0; index < 49_998; index += 1) from(`project ${index}`, 'gateway')
-  from('busy', 'one')
-  from('busy', 'two')
+  const sizes = (...ids: string[]) => ids.map((id) => of(id).byUserAgent.size)
+  from('quiet', 'gateway')
   clock.advance(1_000)
-  from('project 0', 'another')
-  expect(of('project 1')).toEqual({ since: clock.now(), byUserAgent: new Map() })
-  for (const [project, size] of [
-    ['project 0', 2],
-    ['busy', 2],
-    ['project 2', 1],
-  ] as const) {
-    expect(of(project)).toMatchObject({ since, byUserAgent: { size } })
-  }
+  for (let index = 0; index < 50_000; index += 1) from(`flooded ${index % 50}`, `agent ${index}`)
+  expect(sizes('quiet', 'flooded 0', 'flooded 49')).toEqual([1, 999, 1_000])
+  expect(of('flooded 0')).toMatchObject({ since: clock.now() })
+  for (let index = 0; index < 1_000; index += 1) from(`other ${index}`, 'gateway')
+  expect(sizes('quiet', 'flooded 0', 'flooded 1', 'other 0')).toEqual([1, 979, 980, 1])
+  expect(of('quiet')).toMatchObject({ since })
+})
+
+test('among projects with as many user agents, the one that nobody asked for the longest is dropped', () => {
+  const start = clock.now()
+  const { note, of } = keySetReadersOf({ clock })
+  const fullJwks = { body: '', etag: '"x"' }
+  const from = (projectId: string) => note({ projectId, fullJwks }, 'gateway')
+  for (let index = 0; index < 50_000; index += 1) from(`project ${index}`)
+  clock.advance(1_000)
+  from('project 0')
+  from('another')
+  expect(of('project 1')).toMatchObject({ since: start, byUserAgent: new Map() })
+  for (const id of ['project 0', 'project 2', 'another']) expect(of(id).byUserAgent.size).toBe(1)
 })
 
 test('beyond 1,000 user agents each new one drops the one that asked longest ago', async () => {

@@ -31,7 +31,7 @@ export function registerKeyUses(program: Command, terminal: Terminal): void {
       'After a revocation, those with an older key set may still accept the key. In a pipe: user agent, current or older, last fetch, held requests, tab-separated.',
     examples: ['pubring key-uses verifiers'],
   }).action(sessionAction(terminal, async () => (await load()).listVerifiers))
-  addProjectCommand(uses, 'remove', 'Remove a verifier that reports no more', {
+  addProjectCommand(uses, 'remove', 'Remove a verifier that no longer reports', {
     examples: ['pubring key-uses remove edge'],
   })
     .argument('<name>', 'The name of the verifier')

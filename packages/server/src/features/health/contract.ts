@@ -33,7 +33,7 @@ export const Status = component('Status', 'The process that answers, and its dat
     }),
     {
       description:
-        'The followers whose requests this process has in memory, the last request first, 200 at most. Those that ask other replicas, or through a cache, are not among them.',
+        'The followers whose requests this process has in memory, the last request first, 200 at most. Those that ask other replicas, or through a cache, are not among them, and anyone can claim a name.',
     },
   ),
 })

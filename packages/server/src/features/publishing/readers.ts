@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { oneFor } from '../../kernel/shared.ts'
 import type { PublishedProject } from './publisher.ts'
@@ -36,26 +35,43 @@ type Published = Pick<PublishedProject, 'projectId' | 'fullJwks'>
 
 /** All readers of a project since the time (epoch milliseconds), the last requests last. */
 interface Readers {
+  projectId: string
   since: number
   byUserAgent: Map<string, Reader>
 }
 
 /**
  * Who has requested the key sets from this process, by user agent. When there are too many, a new one drops
- * the one of its project that asked longest ago, or the project that nobody has asked for the longest.
+ * the one that asked longest ago, of its project or of the project with the most.
  */
 export const keySetReadersOf = oneFor(({ clock }: Pick<Kernel, 'clock'>) => {
   /** Of each project that is not among these. */
   let since = clock.now()
-  const projects = new LRUCache<string, Readers>({
-    maxSize: maxOfAll,
-    sizeCalculation: ({ byUserAgent }) => byUserAgent.size,
-    dispose(_readers, _projectId, reason) {
-      if (reason === 'evict') since = clock.now()
-    },
-  })
+  const projects = new Map<string, Readers>()
+  /** The same projects by their number of user agents, less one. */
+  const bySize = Array.from({ length: maxOfProject }, () => new Set<Readers>())
+  let count = 0
   const readersOf = (projectId: string): Readers =>
-    projects.get(projectId) ?? { since, byUserAgent: new Map() }
+    projects.get(projectId) ?? { projectId, since, byUserAgent: new Map() }
+  /** Makes the user agent the last of its project; without a reader forgets it. */
+  function put(readers: Readers, userAgent: string, reader?: Reader): void {
+    const { projectId, byUserAgent } = readers
+    bySize[byUserAgent.size - 1]?.delete(readers)
+    count -= byUserAgent.size
+    byUserAgent.delete(userAgent)
+    if (reader !== undefined) byUserAgent.set(userAgent, reader)
+    count += byUserAgent.size
+    bySize[byUserAgent.size - 1]?.add(readers)
+    if (byUserAgent.size > 0) projects.set(projectId, readers)
+    else projects.delete(projectId)
+  }
+  function dropOldest(readers: Readers): void {
+    for (const [userAgent, { time }] of readers.byUserAgent.entries().take(1)) {
+      put(readers, userAgent)
+      readers.since = time
+      if (readers.byUserAgent.size === 0) since = Math.max(since, time)
+    }
+  }
   /** The user agent has these documents of the project now. */
   function note({ projectId, fullJwks: { etag } }: Published, header = ''): Reader {
     const userAgent = header.slice(0, maxLength)
@@ -65,15 +81,12 @@ export const keySetReadersOf = oneFor(({ clock }: Pick<Kernel, 'clock'>) => {
     const time = clock.now()
     if (known?.etag === etag && Math.abs(time - known.time) < precisionMs) return known
     const reader = Object.assign(known ?? { held: 0 }, { time, etag })
-    byUserAgent.delete(userAgent)
-    const [oldest] = byUserAgent
-    if (byUserAgent.size === maxOfProject && oldest !== undefined) {
-      byUserAgent.delete(oldest[0])
-      readers.since = oldest[1].time
+    const isLargest = byUserAgent.size === maxOfProject
+    if (known === undefined && (isLargest || count === maxOfAll)) {
+      const [largest = readers] = bySize.findLast((some) => some.size > 0) ?? []
+      dropOldest(isLargest ? readers : largest)
     }
-    byUserAgent.set(userAgent, reader)
-    // Another object, so that it is measured again.
-    projects.set(projectId, { ...readers })
+    put(readers, userAgent, reader)
     return reader
   }
   return {
