@@ -147,12 +147,14 @@ test('the heads of all ledgers are logged, and then those that moved', async () 
   expect(await verifyConsistency(older, newer, await consistencyProof(3, 7, node))).toBe(true)
 })
 
-/** The root of the map of last heads, computed from all entries of ledgers. */
-async function rootOfLast(): Promise<string> {
+/** The root of the map of last heads, computed from the entries of ledgers among the first `size`. */
+async function rootOfLast(size = Number.MAX_SAFE_INTEGER): Promise<string> {
   const { blindingOf } = key.open()
   const leaves = new Map<string, NaiveLeaf>()
   const rows = await stored.database.query(
-    'select ledger_id as id, content from log_entry where ledger_id is not null order by position',
+    `select ledger_id as id, content from log_entry
+      where ledger_id is not null and position < ? order by position`,
+    size,
   )
   for (const row of rows) {
     const [id, content] = [String(Object(row).id), utf8(String(Object(row).content))]
@@ -171,7 +173,8 @@ async function verifiedTables() {
 }
 
 /** The last entry of a checkpoint. */
-const headsOf = async ({ size }: LogTree) => (await findHeads(stored.store.reader, size))?.heads
+const headsOf = async ({ size }: Pick<LogTree, 'size'>) =>
+  (await findHeads(stored.store.reader, size))?.heads
 
 test('each checkpoint ends with the root of the map of all last heads, also after a crash', async () => {
   const { store } = stored
@@ -251,8 +254,11 @@ test('more ledgers than fit in a page, a tile and a level of tiles', async () =>
   await stored.database.execute(
     `insert into ledger (project_id, revision, hash) values ${rows.join()}`,
   )
+  const partial = await signCheckpoint(contextOf(stored.store), key.open(), { maxHeads: 1_000 })
+  expect(partial).toMatchObject({ isPartial: true, checkpointSize: 1_001 })
+  expect(await headsOf(partial)).toBe(await rootOfLast())
   const log = await sign()
-  expect(log.size).toBe(2_603)
+  expect(log.size).toBe(2_604)
   expect(await readEntries(stored.store, log)).toHaveLength(2_602)
   expect(await headsOf(log)).toBe(await rootOfLast())
   expect((await sign()).checkpoint).toBe(log.checkpoint)
@@ -512,6 +518,7 @@ describe('the log never forks', () => {
       const older = readCheckpoint(note)
       const proof = await consistencyProof(older.size, last.size, node)
       expect(await verifyConsistency(older, await verified(last), proof)).toBe(true)
+      expect(await headsOf(older)).toBe(await rootOfLast(older.size))
     }
     await Promise.all(others.map(({ store }) => store.close()))
   })

@@ -63,5 +63,8 @@ export function parseEntry(bytes: Bytes): LogEntry | HeadsEntry {
   } catch {
     // Not JSON, or not UTF-8: malformed as well.
   }
-  throw new LogError('malformed', 'An entry of the log is neither the head of a ledger nor of all.')
+  throw new LogError(
+    'malformed',
+    'An entry of the log is neither a head of a ledger nor the root of the map of last heads.',
+  )
 }

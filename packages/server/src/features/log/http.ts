@@ -70,7 +70,7 @@ export function routes(app: App, kernel: Kernel): void {
       operationId: 'getPublishedLedgerProof',
       summary: 'Prove the latest key set of a project that the log has',
       description:
-        'A C2SP tlog-proof of the last logged head of the ledger, with the list of the keys that the project publishes from then on, each with its `expireTime`. It shows that this entry of the log is the last one of the project, and nothing about others or about what happened.',
+        'A C2SP tlog-proof of the last logged head of the ledger, with the list of the keys that the project publishes from then on, each with its `expireTime`. It shows that this entry of the log is the last one of the project, and not what happened. Who asks at each checkpoint sees when other branches of the map of last heads change.',
     },
     errors: ['project_not_found'],
     async read({ projectIdOrName = '' }) {

@@ -41,7 +41,7 @@ export async function proveLedger(
 /**
  * Proves the last logged head of a project, and which keys it published, as text for everyone: it holds
  * the key of this entry and not the secret of the ledger. Throws `not_logged` if there is none. Without the
- * list if a later head was logged, whose checkpoint is not published yet.
+ * list from when a later head is appended until its checkpoint is published, which takes longer after a crash.
  */
 export async function proveHead(db: Db, ledgerId: string): Promise<string> {
   const found = await findProof(db, ledgerId)
