@@ -30,42 +30,51 @@ async function fill(url: string): Promise<void> {
   const { db, commit, close } = await openCopyEndpoint(url, 'target')
   for (let ledger = 0; ledger < ledgers; ledger += ledgersPerStatement) {
     const ids = Array.from({ length: ledgersPerStatement }, () => newId())
-    const heads = ids.map((id) => ({ project_id: id, revision: eventsPerLedger, hash: hashOf(id) }))
-    await insertRows(db, ledgerTable, heads)
-    await insertRows(db, eventTable, ids.flatMap(eventsOf))
+    await insertRows(
+      db,
+      ledgerTable,
+      ids.map((id) => headOf(id, eventsPerLedger)),
+    )
+    await insertRows(db, eventTable, ids.flatMap(firstEventsOf))
     if (ledger % 10_000 === 0) await commit()
   }
   await commit()
   await close()
 }
 
-const hashOf = (text: string) => hash('sha256', text)
+const headOf = (id: string, revision: number) => {
+  return { project_id: id, revision, hash: hash('sha256', `${id} ${revision}`) }
+}
 
-function eventsOf(id: string) {
-  return Array.from({ length: eventsPerLedger }, (_, index) => ({
-    project_id: id,
-    revision: index + 1,
+const firstEventsOf = (id: string) =>
+  Array.from({ length: eventsPerLedger }, (_, index) => eventOf(id, index + 1))
+
+function eventOf(id: string, revision: number) {
+  return {
+    ...headOf(id, revision),
     type: 'key.updated',
     time: new Date().toISOString(),
     actor_name: 'bench:log',
     subject_type: 'key',
     subject_id: id,
     request_id: id,
-    hash: hashOf(`${id} ${index}`),
-  }))
+  }
 }
 
 /** Moves the heads of this many ledgers, as a change of each would. */
 async function move(url: string, count: number): Promise<void> {
   const { db, commit, close } = await openCopyEndpoint(url, 'target')
   const step = Math.floor(ledgers / count)
-  const rows = await db.selectFrom('ledger').select('project_id').orderBy('project_id').execute()
-  for (const { project_id: id } of rows.filter((_, index) => index % step === 0).slice(0, count)) {
-    await db
-      .updateTable('ledger')
-      .set(({ eb }) => ({ revision: eb('revision', '+', 1), hash: hashOf(id + performance.now()) }))
-      .where('project_id', '=', id)
-      .execute()
+  const rows = await db
+    .selectFrom('ledger')
+    .select(['project_id', 'revision'])
+    .orderBy('project_id')
+    .execute()
+  for (const row of rows.filter((_, index) => index % step === 0).slice(0, count)) {
+    const next = eventOf(row.project_id, row.revision + 1)
+    const { project_id: id, revision, hash } = next
+    await insertRows(db, eventTable, [next])
+    await db.updateTable('ledger').set({ revision, hash }).where('project_id', '=', id).execute()
   }
   await commit()
   await close()
