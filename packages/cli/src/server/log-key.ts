@@ -1,4 +1,11 @@
-import { createHmac, createPrivateKey, generateKeyPairSync, hkdfSync, sign } from 'node:crypto'
+import {
+  createHmac,
+  createPrivateKey,
+  createSecretKey,
+  generateKeyPairSync,
+  hkdfSync,
+  sign,
+} from 'node:crypto'
 import {
   closeSync,
   existsSync,
@@ -53,11 +60,11 @@ export function openLogSigner(
     ? parseKey('PUBRING_LOG_KEY_FILE names a file', readNamed('PUBRING_LOG_KEY_FILE', file))
     : parseKey(`${file}, the key of the log, is a file`, readFileSync(file))
   const { x = '', d = '' } = key.export({ format: 'jwk' })
-  const secret = hkdfSync('sha256', Buffer.from(d, 'base64url'), '', 'pubring ledgers', 32)
+  const derived = hkdfSync('sha256', Buffer.from(d, 'base64url'), '', 'pubring ledgers', 32)
+  const secret = createSecretKey(new Uint8Array(derived))
   return {
     publicKey: Uint8Array.from(Buffer.from(x, 'base64url')),
-    blindingOf: (ledgerId) =>
-      Uint8Array.from(createHmac('sha256', new Uint8Array(secret)).update(ledgerId).digest()),
+    blindingOf: (ledgerId) => createHmac('sha256', secret).update(ledgerId).digest(),
     sign: (message) => Uint8Array.from(sign(null, message, key)),
     ...createSignedCheckpoints(state),
   }

@@ -14,12 +14,12 @@ export function concatBytes(...parts: readonly Uint8Array[]): Bytes {
 }
 
 export function toHex(bytes: Uint8Array): string {
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+  return bytes.reduce((text, byte) => text + byte.toString(16).padStart(2, '0'), '')
 }
 
 /** Standard base64 with padding (RFC 4648 section 4). */
 export function toBase64(bytes: Uint8Array): string {
-  return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))
+  return btoa(bytes.reduce((text, byte) => text + String.fromCharCode(byte), ''))
 }
 
 /** Undefined unless the text is exactly what `toBase64` returns for the bytes. */

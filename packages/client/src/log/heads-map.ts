@@ -34,6 +34,8 @@ export function goesRight(slot: Bytes, depth: number): boolean {
 }
 
 /** The hash of the subtree above two others. */
+export function mapNode(left: Bytes, right: Bytes, hash: (data: Bytes) => Bytes): Bytes
+export function mapNode(left: Bytes, right: Bytes, hash?: Sha256): Bytes | Promise<Bytes>
 export function mapNode(left: Bytes, right: Bytes, hash?: Sha256): Bytes | Promise<Bytes> {
   const isEmpty = equalBytes(left, emptySubtree) && equalBytes(right, emptySubtree)
   return isEmpty ? emptySubtree : nodeHash(left, right, hash)

@@ -34,7 +34,7 @@ export type Log = ReturnType<typeof createLog>
 const intervalMs = 60_000
 
 /**
- * The heads that a run at the interval appends at most, at a cost of under a second of CPU. The next
+ * The heads that a run at the interval appends at most, at a cost of one to two seconds of CPU. The next
  * run follows at once.
  */
 export const maxHeadsPerRun = 20_000

@@ -17,9 +17,9 @@ import { findTile, readEntries } from './reads.ts'
 
 export const hashLength = 32
 
-/** Without a promise, unlike that of WebCrypto. */
+/** Without a promise, unlike that of WebCrypto, and by a text, which costs less than a buffer of its own. */
 export function sha256(data: Bytes): Bytes {
-  return Uint8Array.from(hash('sha256', data, 'buffer'))
+  return Buffer.from(hash('sha256', data, 'latin1'), 'latin1')
 }
 
 /** The beginning of a stored tile. Throws `log_stopped` if the tile is missing or too short. */

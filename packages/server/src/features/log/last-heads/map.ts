@@ -70,7 +70,9 @@ export async function updateMap(
   leaves: readonly MapLeaf[],
 ): Promise<MapUpdate> {
   const tiles: LogTile[] = []
-  let changes = await changeBuckets(read, leaves)
+  // Rows that are read and written in the order of their index share its pages.
+  const sorted = leaves.toSorted((one, other) => bucketOf(one) - bucketOf(other))
+  let changes = await changeBuckets(read, sorted)
   for (const depth of depths) {
     const above = new Map<number, Change>()
     const touched = Map.groupBy(changes, ([place]) => place >> tileHeight)
@@ -79,15 +81,15 @@ export async function updateMap(
       const positions = chunk.map(([position]) => position)
       const stored = new Map((await read.tiles(level, positions)).map((row) => [row.position, row]))
       for (const [position, children] of chunk) {
-        const hashes = parseTile(stored.get(position))
-        const before = await rootOf(hashes)
+        const old = nodesOf(parseTile(stored.get(position)))
+        const hashes = [...(old[0] ?? [])]
         for (const [place, change] of children) {
           const index = place % tileWidth
           if (!equalBytes(hashes[index] ?? emptySubtree, change.before)) throw logError('damaged')
           hashes[index] = change.after
         }
         tiles.push({ level, position, hashes: encode(...hashes) })
-        above.set(position, { before, after: await rootOf(hashes) })
+        above.set(position, { before: rootOf(old), after: rootOf(nodesOf(hashes, old)) })
       }
       // The hashes of a chunk take some milliseconds: others get their turn.
       await setImmediate()
@@ -96,7 +98,7 @@ export async function updateMap(
   }
   const { before, after } = changes.get(0) ?? { before: root, after: root }
   if (!equalBytes(before, root)) throw logError('damaged')
-  return { root: after, tiles, slots: leaves.map(formatSlot) }
+  return { root: after, tiles, slots: sorted.map(formatSlot) }
 }
 
 async function changeBuckets(
@@ -111,8 +113,10 @@ async function changeBuckets(
       const before = stored.get(bucket) ?? []
       const isMoved = ({ slot }: MapLeaf) => moved.some((leaf) => equalBytes(leaf.slot, slot))
       const after = [...before.filter((leaf) => !isMoved(leaf)), ...moved]
-      const hashes = [await hashOf(before, bucketDepth), await hashOf(after, bucketDepth)] as const
-      changes.set(bucket, { before: hashes[0], after: hashes[1] })
+      changes.set(bucket, {
+        before: hashOf(before, bucketDepth),
+        after: hashOf(after, bucketDepth),
+      })
     }
     await setImmediate()
   }
@@ -127,10 +131,11 @@ export async function mapPath(read: MapReader, slot: Bytes): Promise<Bytes[]> {
     ...depths.map(async (depth) => {
       const place = bucket >> (bucketDepth - tileHeight - depth)
       const [tile] = await read.tiles(levelOf(depth), [place >> tileHeight])
-      return pathInTile(parseTile(tile), place % tileWidth)
+      const nodes = nodesOf(parseTile(tile)).slice(0, -1)
+      return nodes.map((row, height) => row[((place % tileWidth) >> height) ^ 1] ?? emptySubtree)
     }),
   ])
-  return [...(await pathAmong(rows.map(parseSlot), slot, bucketDepth)), ...paths.flat()]
+  return [...pathAmong(rows.map(parseSlot), slot, bucketDepth), ...paths.flat()]
 }
 
 /** Levels of the map in `log_tile` are negative: -1 has the tile with the root. */
@@ -156,23 +161,23 @@ const encode = (...hashes: readonly Bytes[]) => Buffer.concat(hashes).toString('
 
 /** Throws `log_stopped` unless the text has this number of hashes. */
 function decode(text: string, count = 1): Bytes {
-  const bytes = Uint8Array.from(Buffer.from(text, 'base64'))
+  const bytes = new Uint8Array(Buffer.from(text, 'base64'))
   if (bytes.length !== count * hashLength) throw logError('damaged')
   return bytes
 }
 
 /** The hash of the subtree with these leaves, whose slots have their first bits, up to `depth`, in common. */
-async function hashOf(leaves: readonly MapLeaf[], depth: number): Promise<Bytes> {
+function hashOf(leaves: readonly MapLeaf[], depth: number): Bytes {
   if (leaves.length < 2 || depth === maxDepth) return leaves[0]?.hash ?? emptySubtree
   const [left, right] = splitAt(depth, leaves)
-  return mapNode(await hashOf(left, depth + 1), await hashOf(right, depth + 1), sha256)
+  return mapNode(hashOf(left, depth + 1), hashOf(right, depth + 1), sha256)
 }
 
-async function pathAmong(leaves: readonly MapLeaf[], slot: Bytes, depth: number): Promise<Bytes[]> {
+function pathAmong(leaves: readonly MapLeaf[], slot: Bytes, depth: number): Bytes[] {
   if (leaves.length < 2 || depth === maxDepth) return []
   const [left, right] = splitAt(depth, leaves)
   const [along, beside] = goesRight(slot, depth) ? [right, left] : [left, right]
-  return [...(await pathAmong(along, slot, depth + 1)), await hashOf(beside, depth + 1)]
+  return [...pathAmong(along, slot, depth + 1), hashOf(beside, depth + 1)]
 }
 
 function splitAt(depth: number, leaves: readonly MapLeaf[]): [left: MapLeaf[], right: MapLeaf[]] {
@@ -180,22 +185,20 @@ function splitAt(depth: number, leaves: readonly MapLeaf[]): [left: MapLeaf[], r
   return [leaves.filter((leaf) => !isRight(leaf)), leaves.filter(isRight)]
 }
 
-async function pathInTile(hashes: readonly Bytes[], index: number): Promise<Bytes[]> {
-  if (hashes.length === 1) return []
-  const sibling = hashes[index ^ 1] ?? emptySubtree
-  return [sibling, ...(await pathInTile(await parentsOf(hashes), index >> 1))]
-}
-
-async function rootOf(hashes: readonly Bytes[]): Promise<Bytes> {
-  const [root = emptySubtree, other] = hashes
-  return other === undefined ? root : rootOf(await parentsOf(hashes))
-}
-
-async function parentsOf(hashes: readonly Bytes[]): Promise<Bytes[]> {
-  const parents: Bytes[] = []
-  for (let index = 0; index < hashes.length; index += 2) {
-    const [left = emptySubtree, right = emptySubtree] = [hashes[index], hashes[index + 1]]
-    parents.push(await mapNode(left, right, sha256))
+/** The nodes of a tile, one level after another up to its root. Subtrees that are as in `old` are not hashed again. */
+function nodesOf(hashes: readonly Bytes[], old: readonly (readonly Bytes[])[] = []) {
+  const rows = [hashes]
+  for (let width = hashes.length; width > 1; width /= 2) {
+    const [below = [], oldBelow = [], oldRow = []] = [rows.at(-1), ...old.slice(rows.length - 1)]
+    const row: Bytes[] = []
+    for (let index = 0; index < width; index += 2) {
+      const [left = emptySubtree, right = emptySubtree] = [below[index], below[index + 1]]
+      const isSame = left === oldBelow[index] && right === oldBelow[index + 1]
+      row.push((isSame && oldRow[index / 2]) || mapNode(left, right, sha256))
+    }
+    rows.push(row)
   }
-  return parents
+  return rows
 }
+
+const rootOf = (nodes: readonly (readonly Bytes[])[]): Bytes => nodes.at(-1)?.[0] ?? emptySubtree
