@@ -21,6 +21,7 @@ import {
 } from '../../../packages/client/src/log/ledger-proof.ts'
 import { formatVerifierKey, parseVerifierKey } from '../../../packages/client/src/log/note.ts'
 import { consistencyProof, treeRoot } from '../../../packages/client/src/log/proofs.ts'
+import { verifyPublication } from '../../../packages/client/src/log/publication.ts'
 import { scanLog } from '../../../packages/client/src/log/scan.ts'
 import {
   createTileReader,
@@ -29,6 +30,7 @@ import {
 } from '../../../packages/client/src/log/tiles.ts'
 import { leafHash, verifyConsistency } from '../../../packages/client/src/log/tree.ts'
 import { accessRuleChanges } from '../../../packages/server/src/features/access-rules/changes.ts'
+import { keyChanges } from '../../../packages/server/src/features/keys/changes.ts'
 import type { LogTree } from '../../../packages/server/src/features/log/changes.ts'
 import { findHeads } from '../../../packages/server/src/features/log/last-heads/heads.ts'
 import { createLog, type LogState } from '../../../packages/server/src/features/log/log.ts'
@@ -59,6 +61,7 @@ import { createKeyFile, type TestKeyFile } from '../../support/log/key-file.ts'
 import { type NaiveLeaf, naiveLeaf, naiveRoot } from '../../support/log/naive-map.ts'
 import { accessRuleRecord, exchangedKeyRecord } from '../../support/store/access-records.ts'
 import { createDatabase, type TestDatabase } from '../../support/store/database.ts'
+import { keyImport, keyRecord } from '../../support/store/key-records.ts'
 import { createProject, openTestStore, origin, type TestStore } from '../../support/store/store.ts'
 
 let stored: TestStore
@@ -188,7 +191,8 @@ test('each checkpoint ends with the root of the map of all last heads, also afte
   const trusted = { log: await parseVerifierKey(first.verifierKey) }
   for (const crash of ['between the heads and the root', 'before the publication'] as const) {
     await createProject(store, crash.replaceAll(' ', '-'))
-    await rename(id, `renamed-${crash.replaceAll(' ', '-')}`)
+    const changed = keyRecord(id)
+    await store.commit(keyChanges.importKeys, keyImport([changed]))
     const failing: Store = {
       ...store,
       async commit(kind, change) {
@@ -199,13 +203,15 @@ test('each checkpoint ends with the root of the map of all last heads, also afte
       },
     }
     await expect(sign(failing)).rejects.toThrow('killed')
-    // The published checkpoint keeps its proofs.
+    // The published checkpoint keeps its proofs, but not the list of keys: the database has that of the later head.
     const proof = parseLedgerProof(await proveHead(store.reader, id))
     await verifyLast(proof, await verifyLedgerProof(proof, trusted))
     await compare(await sign())
     const last = parseLedgerProof(await proveHead(store.reader, id))
     await verifyLast(last, await verifyLedgerProof(last, trusted))
     expect(last.head.revision).toBeGreaterThan(proof.head.revision)
+    const published = await verifyPublication(last.head, last.publication)
+    expect(published.map(({ thumbprint }) => thumbprint)).toContain(changed.thumbprint)
   }
 })
 
