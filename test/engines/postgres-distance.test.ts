@@ -6,13 +6,13 @@ import { projectChanges } from '../../packages/server/src/features/projects/chan
 import { findProjectRecord } from '../../packages/server/src/kernel/access/stored-projects.ts'
 import type { Store } from '../../packages/server/src/kernel/context.ts'
 import type { ProjectRecord } from '../../packages/server/src/kernel/records.ts'
-import { readNewest } from '../../packages/server/src/kernel/storage/each.ts'
 import { newId } from '../../packages/server/src/kernel/values/ids.ts'
 import { openStore } from '../../packages/server/src/registry.ts'
 import { startApp } from '../support/app/app.ts'
 import { startTcpProxy, type TcpProxy } from '../support/network/tcp-proxy.ts'
 import { createDatabase, type TestDatabase } from '../support/store/database.ts'
 import { keyRecord } from '../support/store/key-records.ts'
+import { readNewest } from '../support/store/newest.ts'
 import { createProject, limits, openTestStore, origin } from '../support/store/store.ts'
 
 /** Returns how many there were since the call. */
@@ -63,10 +63,16 @@ describe.each([80, 200])('with a database %i ms away', (roundTripMs) => {
     expect(await countRoundTrips(() => readNewest(store.published, id, readKeySet))).toBe(1)
   })
 
-  test('a new key takes three', async () => {
+  test('a new key takes three, and reads what is published only if another process changed it', async () => {
+    let answers = ''
+    proxy.watchAnswers((chunk) => {
+      answers += chunk
+    })
+    const hasReadKeys = () => answers.includes('{"keys":[{')
     const create = () =>
       store.commit(keyChanges.createKey, { origin: origin(), key: keyRecord(project.id), limits })
     expect(await countRoundTrips(create)).toBe(3)
+    expect(hasReadKeys()).toBe(false)
     // Also after a change of another process.
     const other = await openStore(database.url)
     const renaming = { origin: origin(), projectId: project.id, name: `p-${newId().slice(-12)}` }
@@ -75,6 +81,7 @@ describe.each([80, 200])('with a database %i ms away', (roundTripMs) => {
     const roundTrips = countingRoundTrips(proxy, roundTripMs)
     await create()
     expect(roundTrips()).toBe(3)
+    expect(hasReadKeys()).toBe(true)
   })
 })
 

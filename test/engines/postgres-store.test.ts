@@ -9,12 +9,12 @@ import {
 import { projectChanges } from '../../packages/server/src/features/projects/changes.ts'
 import type { Store } from '../../packages/server/src/kernel/context.ts'
 import { kernelChanges } from '../../packages/server/src/kernel/kernel-changes.ts'
-import { readNewest } from '../../packages/server/src/kernel/storage/each.ts'
 import { newId } from '../../packages/server/src/kernel/values/ids.ts'
 import { openServerStore, openStore } from '../../packages/server/src/registry.ts'
 import { startTcpProxy } from '../support/network/tcp-proxy.ts'
 import { createDatabase, type TestDatabase } from '../support/store/database.ts'
 import { keyRecord } from '../support/store/key-records.ts'
+import { readNewest } from '../support/store/newest.ts'
 import { createProject, limits, origin } from '../support/store/store.ts'
 import { expectWithin } from '../support/timing.ts'
 

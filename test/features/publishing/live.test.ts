@@ -48,7 +48,6 @@ function delayable(store: Store): { store: Store; hold(): () => void; releaseAll
       published: {
         heads: late(store.heads),
         newest: late(store.published.newest),
-        read: late(store.published.read),
       },
       reader: observedReads(store.reader, { read: () => gate }),
     },

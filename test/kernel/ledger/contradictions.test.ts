@@ -22,9 +22,9 @@ import {
 import type { Contradiction } from '../../../packages/server/src/kernel/ledger/contradictions.ts'
 import { readEvents } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
 import { isWhole } from '../../../packages/server/src/kernel/ledger/verification.ts'
-import { readNewest } from '../../../packages/server/src/kernel/storage/each.ts'
 import { openLedgerReader } from '../../../packages/server/src/registry.ts'
 import { keyRecord } from '../../support/store/key-records.ts'
+import { readNewest } from '../../support/store/newest.ts'
 import {
   createProject,
   limits,

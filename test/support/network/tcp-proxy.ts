@@ -24,6 +24,8 @@ export interface TcpProxy {
   connections(): number
   /** Reports everything that clients send. */
   watch(watcher: (chunk: Buffer) => void): void
+  /** Reports everything that the server sends. */
+  watchAnswers(watcher: (chunk: Buffer) => void): void
   close(): Promise<void>
 }
 
@@ -31,6 +33,7 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
   const sockets = new Set<Socket>()
   let state: 'open' | 'cut' | 'blocked' = 'open'
   let watcher: (chunk: Buffer) => void = () => {}
+  let answerWatcher: (chunk: Buffer) => void = () => {}
   let roundTripMs = 0
   let speed: number | undefined
   let connections = 0
@@ -62,6 +65,7 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
     const far = connect(target, '127.0.0.1')
     sockets.add(far)
     near.on('data', (chunk: Buffer) => forward(chunk, near, far))
+    far.on('data', (chunk: Buffer) => answerWatcher(chunk))
     const response = roundTripMs === 0 ? far : far.pipe(delayed(roundTripMs))
     const arriving = speed === undefined ? response : response.pipe(throttled(speed))
     arriving.pipe(near)
@@ -110,6 +114,9 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
     connections: () => connections,
     watch(next) {
       watcher = next
+    },
+    watchAnswers(next) {
+      answerWatcher = next
     },
     close: endLater(async () => {
       for (const socket of sockets) socket.destroy()

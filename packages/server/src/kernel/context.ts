@@ -65,8 +65,6 @@ export interface Store {
       projectIds: readonly string[],
       read: (db: Db, projectIds: readonly string[]) => Promise<Map<string, Found>>,
     ): Promise<Each<Found>>
-    /** Only for what never changes, such as the events up to a revision. */
-    read<Found>(read: (db: Db) => Promise<Found>): Promise<Found>
   }
   /** Counts keys and warnings at the time (ISO 8601). Slow, but does not delay others. */
   census(time: string): Promise<Census>

@@ -33,7 +33,6 @@ export function commonReads(reader: Db, ledgerHeads: LedgerHeads, tables: readon
     published: {
       heads: ledgerHeads.heads,
       newest: (ids, read) => readEach(ids, (some) => read(reader, some)),
-      read: (read) => read(reader),
     },
     identifyProject: createIdentityCache(store),
   } satisfies Partial<Store>

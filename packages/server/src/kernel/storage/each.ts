@@ -1,7 +1,6 @@
-import type { Each, Snapshot, Store } from '../context.ts'
+import type { Each } from '../context.ts'
 import { isStorageUnavailable } from '../faults.ts'
 import { classify, isTimeout } from './errors.ts'
-import type { Db } from './schema.ts'
 
 /**
  * Reads the projects together. If a row cannot be read, as on a damaged page, or all of them not in time,
@@ -30,19 +29,4 @@ export async function readEach<Found>(
 
 export function failed(projectIds: readonly string[], error: Error): Each<never> {
   return new Map(projectIds.map((id) => [id, error]))
-}
-
-/** Reads one project by itself. */
-export async function readNewest<Found extends Snapshot>(
-  { newest }: Pick<Store['published'], 'newest'>,
-  projectId: string,
-  read: (db: Db, projectId: string) => Promise<Found | undefined>,
-): Promise<Found | undefined> {
-  const all = await newest([projectId], async (db) => {
-    const found = await read(db, projectId)
-    return new Map(found && [[projectId, found]])
-  })
-  const found = all.get(projectId)
-  if (found instanceof Error) throw found
-  return found
 }

@@ -137,14 +137,6 @@ function withReplicaReads(store: Store, standby: Db): Store {
         })
         return new Map([...found, ...others])
       },
-      async read(read) {
-        try {
-          return await read(store.reader)
-        } catch (error) {
-          if (!isStorageUnavailable(error)) throw error
-          return read(standby)
-        }
-      },
     },
   }
 }
