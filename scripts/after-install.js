@@ -19,7 +19,7 @@ const isTooOld = Number.parseInt(process.versions.node, 10) < 24
 if (isBroken && isTooOld) {
   process.stderr.write(
     `pubring: Node 26, which is installed with the dependencies, needs the library libatomic1, and the system's Node is ${process.version}. ` +
-      'Run "apt-get install libatomic1" (Fedora: "dnf install libatomic"), then "npm ci" again.\n',
+      'Run "apt-get update && apt-get install libatomic1" (Fedora: "dnf install libatomic"), then "npm ci" again.\n',
   )
   process.exit(1)
 }
