@@ -31,10 +31,13 @@ const notRun = ['test/node_modules/**', ...longTests]
 /** What a worker needs with its servers or browser, in bytes. */
 const workerMemory = 1024 ** 3
 
-/** Tests wait for most of their time: for processes, disks, outages and time limits. */
+/** Tests wait for half of their time, for processes, outages and time limits. */
 const maxWorkers = Math.max(
   1,
-  Math.min(4 * availableParallelism(), Math.floor(process.availableMemory() / workerMemory)),
+  Math.min(
+    Math.ceil(2.5 * availableParallelism()),
+    Math.floor(process.availableMemory() / workerMemory),
+  ),
 )
 
 export default defineConfig({

@@ -69,12 +69,12 @@ test('a name and an id lead to the project that has them now, by the head of the
 test('a read of what has changed gets what was cached before, also beside another and after a failed one', async () => {
   const { id } = await createProject(here.store, `earlier-${newId()}`)
   const reads: (number | undefined)[] = []
-  let gate = Promise.resolve()
+  let gate = async () => {}
   const revisionOf = cachedByHead<{ revision: number; head: string }>({
     async read(_db, projectId, earlier) {
       const found = (await here.store.heads([projectId])).get(projectId)
       reads.push(earlier?.revision)
-      await gate
+      await gate()
       return found && { revision: found.revision, head: found.hash }
     },
     bytes: () => 1,
@@ -83,11 +83,12 @@ test('a read of what has changed gets what was cached before, also beside anothe
   })
   await revisionOf(here.store, id)
   await change(id)
-  const failure = Promise.reject(new Error('failed'))
-  gate = failure
+  gate = async () => {
+    throw new Error('failed')
+  }
   await expect(revisionOf(here.store, id)).rejects.toThrow('failed')
   const { promise, resolve } = Promise.withResolvers<void>()
-  gate = promise
+  gate = () => promise
   const first = revisionOf(here.store, id)
   await waitUntil(() => reads.length === 3)
   await change(id)
