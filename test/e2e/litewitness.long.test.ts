@@ -42,11 +42,11 @@ test("Go's tools cosign and verify the log, and litewitness keeps it from forkin
   const client = createClient({ url: server.url, apiKey: server.apiKey })
   const read = async (path: string) => (await fetch(`${server.url}/log/${path}`)).text()
 
-  // The witness does not know the log yet.
+  // The witness does not know the log yet. The last entry of a checkpoint is the root of all last heads.
   await client.log.checkpoint()
   const vkey = (await read('vkey')).trim()
   const treeUrl = () => `${server.url}/log/${/[0-9a-f]{8}(?=\+)/.exec(vkey)?.[0]}`
-  await expect(verifyWithGo(folder, treeUrl(), vkey)).resolves.toMatch(/\n2\n$/)
+  await expect(verifyWithGo(folder, treeUrl(), vkey)).resolves.toMatch(/\n3\n$/)
   expect(server.output()).toMatch(/status 403 \(unknown log\); has its operator added the key/)
   witness.addLog(vkey)
 
@@ -57,7 +57,7 @@ test("Go's tools cosign and verify the log, and litewitness keeps it from forkin
   }
   await client.log.checkpoint()
   const verified = await verifyWithGo(folder, treeUrl(), vkey, witness.vkey)
-  expect(verified).toBe(`${vkey.replace(/\+.*/, '')}\n263\n`)
+  expect(verified).toBe(`${vkey.replace(/\+.*/, '')}\n265\n`)
   const proved = await client.log.prove({ project: 'project-7' })
   expect(proved.checkpoint).toBe(await read('checkpoint'))
 

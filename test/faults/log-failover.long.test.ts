@@ -24,7 +24,7 @@ test('a standby that lacks signed changes takes over: the log stops and says so,
   while ((await standby.query(inStandby, 'pubring')).length === 0) await delay(20)
   await standby.stop()
   await createProject(server, 'lost')
-  expect(JSON.parse((await sign()).body).size).toBe(first.size + 2)
+  expect(JSON.parse((await sign()).body).size).toBe(first.size + 3)
   await primary.stop('SIGKILL')
   await standby.start()
   await standby.query('select pg_promote(true)')

@@ -32,8 +32,8 @@ export function rememberSecret(name: string, text: string): string {
   seen.add(secret.text)
   for (let at = 0; at + blockLength <= secret.text.length; at += blockLength) {
     const block = secret.text.slice(at, at + blockLength)
-    // Signatures of ML-DSA end with zeros, which tell nothing.
-    if (/^A+$/.test(block)) continue
+    // Signatures of ML-DSA have runs of zeros, as empty parts of the log's map have.
+    if (block.includes('AAAA')) continue
     places.set(block, [...(places.get(block) ?? []), { secret, at }])
     beginnings[Buffer.from(block.slice(0, 3), 'latin1').reduce(nextHash, 0)] = 1
   }
