@@ -153,6 +153,7 @@ test('one replica cut off: through the balancers a revoked key is gone within a 
     // It cannot have seen the change.
     proxyOfOther[fault]()
     const path = `/v1/projects/default/jwt-keys/${kid}`
+    const sent = performance.now()
     expect((await first.call('PATCH', path, { active: false })).status).toBe(200)
     const revoked = performance.now()
     await delay(3_000)
@@ -165,9 +166,11 @@ test('one replica cut off: through the balancers a revoked key is gone within a 
       const seen = after.filter(({ balancer }) => balancer === name)
       expect(seen.length).toBeGreaterThan(50)
       const last = seen.findLast((one) => one.kids.includes(kid))?.at ?? revoked
+      // A held request may be answered before the change is.
+      const since = running.fetched.filter(({ balancer, at }) => balancer === name && at > sent)
       for (const client of [0, 1, 2]) {
-        const informed = seen.find((one) => one.client === client && !one.kids.includes(kid))
-        delays.push((informed?.at ?? Number.POSITIVE_INFINITY) - revoked)
+        const informed = since.find((one) => one.client === client && !one.kids.includes(kid))
+        delays.push((informed?.at ?? Number.POSITIVE_INFINITY) - sent)
       }
       expect(last - revoked, `${name}, ${fault}`).toBeLessThan(1_000)
     }
