@@ -235,7 +235,7 @@ function WarningBell() {
         ))}
         {length > maxListed && (
           <Menu.Item component={Link} href="/">
-            {length - maxListed} more: the projects show which of them break first
+            {length - maxListed} more: see the projects
           </Menu.Item>
         )}
       </Menu.Dropdown>

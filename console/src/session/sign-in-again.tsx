@@ -12,12 +12,12 @@ export type SignInRequest = { reason: SignInReason; action: string | undefined }
 const texts = {
   ended: {
     title: 'Your session has ended',
-    text: 'It expired, was ended, or gives no rights any more. Sign in again to go on where you were: what you typed is kept.',
+    text: 'It expired, was ended, or gives no rights any more. Sign in again to go on: what you typed is kept.',
     cancel: 'Sign out',
   },
   recent: {
     title: 'Sign in again',
-    text: 'This needs a recent sign-in, so that a session left open is not enough. It is then done at once.',
+    text: 'This needs a recent sign-in: a session left open is not enough. It is then done at once.',
     cancel: 'Cancel',
   },
 }
