@@ -1,9 +1,16 @@
 import { genesisHash } from '@pubring/client/internal/log/chain'
-import { fromBase64, toBase64, toHex, utf8 } from '@pubring/client/internal/log/encoding'
-import { mapRoot } from '@pubring/client/internal/log/heads-map'
+import {
+  type Bytes,
+  fromBase64,
+  toBase64,
+  toHex,
+  utf8,
+} from '@pubring/client/internal/log/encoding'
+import { mapLeaf, mapRoot } from '@pubring/client/internal/log/heads-map'
 import { entryKey, parseEntry } from '@pubring/client/internal/log/leaf'
 import { formatLedgerProof, type LastHead } from '@pubring/client/internal/log/ledger-proof'
 import { inclusionProof } from '@pubring/client/internal/log/proofs'
+import { leafHash } from '@pubring/client/internal/log/tree'
 import { PubringError } from '../../errors.ts'
 import { contentDigest } from '../../kernel/ledger/chain.ts'
 import { readEventRows } from '../../kernel/ledger/event-reads.ts'
@@ -13,7 +20,7 @@ import { present } from '../../runtime/present.ts'
 import type { LedgerProof } from './contract.ts'
 import { logError } from './faults.ts'
 import { findHeads } from './last-heads/heads.ts'
-import { leafOfEntry, mapPath, storedMap } from './last-heads/map.ts'
+import { mapPath, storedMap } from './last-heads/map.ts'
 import { findEntry, readTree } from './reads.ts'
 import { createNodeReader, listDigest, sha256 } from './tiles.ts'
 
@@ -46,13 +53,13 @@ export async function proveLedger(
 export async function proveHead(db: Db, ledgerId: string): Promise<string> {
   const found = await findProof(db, ledgerId)
   const { head, blinding, list, index, hashes, checkpoint } = found
-  const last = await findLast(db, found)
+  const key = await entryKey(blinding, head.revision, sha256)
+  const last = await findLast(db, found, key)
   if (last === undefined) {
     // Another checkpoint was published meanwhile.
     if ((await readTree(db))?.checkpoint !== checkpoint) return proveHead(db, ledgerId)
     throw logError('damaged')
   }
-  const opening = { key: await entryKey(blinding, head.revision, sha256) }
   const page = { after: head.revision - 2, limit: 2 }
   const events = (await readEventRows(db, ledgerId, page)).map(eventFromRow)
   const event = events.find(({ revision }) => revision === head.revision)
@@ -65,7 +72,7 @@ export async function proveHead(db: Db, ledgerId: string): Promise<string> {
     contentDigest: contentDigest(event),
     ...present({ published: published && { ...published }, list: isListed ? list : undefined }),
   }
-  return formatLedgerProof({ head, opening, publication, last, index, hashes, checkpoint })
+  return formatLedgerProof({ head, opening: { key }, publication, last, index, hashes, checkpoint })
 }
 
 type FoundProof = Awaited<ReturnType<typeof findProof>>
@@ -73,9 +80,13 @@ type FoundProof = Awaited<ReturnType<typeof findProof>>
 /** Shows that the entry is the last one of its ledger; undefined if the map of last heads does not. */
 async function findLast(
   db: Db,
-  { head: { ledgerId, revision }, content, blinding, size }: FoundProof,
+  { head: { ledgerId }, content, size }: FoundProof,
+  key: Bytes,
 ): Promise<LastHead | undefined> {
-  const leaf = await leafOfEntry({ ledgerId, revision, content }, blinding)
+  const leaf = await mapLeaf(
+    { ledgerId, key, entry: await leafHash(utf8(content), sha256) },
+    sha256,
+  )
   const path = await mapPath(storedMap(db), leaf.slot)
   const entry = await findHeads(db, size)
   if (entry?.heads !== toHex(await mapRoot(leaf, path, sha256))) return undefined

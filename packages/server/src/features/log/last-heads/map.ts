@@ -1,16 +1,14 @@
 import { setImmediate } from 'node:timers/promises'
-import { type Bytes, utf8 } from '@pubring/client/internal/log/encoding'
+import type { Bytes } from '@pubring/client/internal/log/encoding'
 import {
   bucketDepth,
   emptySubtree,
   goesRight,
   type MapLeaf,
-  mapLeaf,
   mapNode,
 } from '@pubring/client/internal/log/heads-map'
-import { entryKey } from '@pubring/client/internal/log/leaf'
 import { splitHashes } from '@pubring/client/internal/log/tiles'
-import { equalBytes, leafHash } from '@pubring/client/internal/log/tree'
+import { equalBytes } from '@pubring/client/internal/log/tree'
 import type { Db } from '../../../kernel/storage/schema.ts'
 import { chunked } from '../../../kernel/storage/statements.ts'
 import type { LogSlot, LogTile } from '../changes.ts'
@@ -49,15 +47,6 @@ export interface MapUpdate {
 interface Change {
   before: Bytes
   after: Bytes
-}
-
-/** The leaf of a ledger whose last entry this is. */
-export async function leafOfEntry(
-  { ledgerId, revision, content }: { ledgerId: string; revision: number; content: string },
-  blinding: Bytes,
-): Promise<MapLeaf> {
-  const key = await entryKey(blinding, revision, sha256)
-  return mapLeaf({ ledgerId, key, entry: await leafHash(utf8(content), sha256) }, sha256)
 }
 
 /**
