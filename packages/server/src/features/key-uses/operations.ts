@@ -44,11 +44,12 @@ export async function reportKeyUses(
     const exp = lastExp === undefined ? 0 : ms(lastExp, 'lastExp')
     return { id: findByKid(keys, kid)?.id, time, exp: Math.min(exp, time + maxLifetimeMs) }
   })
+  const byId = Map.groupBy(found, ({ id }) => id)
   await store.commit(keyUseChanges.reportKeyUses, {
     ...{ origin, projectId, owner, reporter, interval },
     uses: keys.flatMap(({ id }) => {
-      const uses = found.filter((use) => use.id === id)
-      return uses.length === 0 ? [] : [{ id, ...lastOf(uses) }]
+      const uses = byId.get(id)
+      return uses === undefined ? [] : [{ id, ...lastOf(uses) }]
     }),
   })
   return { unknown: found.flatMap(({ id }, index) => (id === undefined ? [index] : [])) }
