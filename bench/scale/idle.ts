@@ -10,7 +10,7 @@ import { type Database, engineNames } from '../server/databases.ts'
 const idleMs = 10_000
 const scrapes = 100
 
-/** Memory of a server that nobody has asked for anything yet, and CPU of a scrape of its metrics. */
+/** The memory of an idle server, and the CPU time of a scrape of its metrics. */
 export async function measureIdle(database: Database): Promise<Figure[]> {
   const port = await freePort()
   const replicas = createReplicas(database.url)

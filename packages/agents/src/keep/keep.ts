@@ -85,7 +85,8 @@ export async function keep(options: KeepOptions, given: KeepContext): Promise<vo
       if (signal.aborted) return
       if (once || (error instanceof AgentError && error.kind === 'usage')) throw error
       health.errorAt = clock.now()
-      const outlook = problem() ? `Danger: ${problem()}.` : 'The current key goes on.'
+      const danger = problem()
+      const outlook = danger ? `Danger: ${danger}.` : 'The current key goes on.'
       context.report(`${explain(error)} ${outlook} Trying again in ${pauseMs / 1_000} s.`)
     }
     await startLoop(createKeeper(options, context, health), { signal, onFailure }).ended

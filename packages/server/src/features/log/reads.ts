@@ -69,7 +69,7 @@ export async function readEntries(
   return rows.map(({ content }) => content)
 }
 
-/** Those of the tiles of one level that are stored. */
+/** The stored tiles of one level at these positions. */
 export async function readTiles(
   db: Db,
   level: number,

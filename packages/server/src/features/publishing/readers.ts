@@ -45,7 +45,7 @@ interface Readers {
  * the one that asked longest ago, of its project or of the project with the most.
  */
 export const keySetReadersOf = oneFor(({ clock }: Pick<Kernel, 'clock'>) => {
-  /** Of each project that is not among these. */
+  /** All readers since this time are known, of each project that is not among these. */
   let since = clock.now()
   const projects = new Map<string, Readers>()
   /** The same projects by their number of user agents, less one. */
