@@ -12,7 +12,7 @@ import {
 import { requireUncontradicted } from '../../kernel/ledger/contradictions.ts'
 import { type LockedLedger, lockProjectLedger } from '../../kernel/ledger/locked-ledger.ts'
 import { firstUse } from '../../kernel/ledger/token-uses.ts'
-import type { Db } from '../../kernel/storage/schema.ts'
+import { type Db, parseStored } from '../../kernel/storage/schema.ts'
 import { exists } from '../../kernel/storage/statements.ts'
 import { earliest, isActive, latest, requireValidExpiry } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
@@ -135,11 +135,6 @@ export async function deleteKey(
   }
   const { id } = key
   await db.deleteFrom('jwt_key').where('project_id', '=', projectId).where('id', '=', id).execute()
-  await db
-    .deleteFrom('key_weakness')
-    .where('project_id', '=', projectId)
-    .where('key_id', '=', id)
-    .execute()
   if (key.endReason === 'compromised') await blockInProject(db, key, origin.time)
   const ended = await tx.hooks.run(keyEnded, tx, key, 'delete', origin.time)
   const deleted = keys.event('deleted', id, deletedKeyChanges(key))
@@ -172,8 +167,6 @@ export async function reportWeakness(
   const result = { reported, active, deactivated: ended !== key }
   if (ended === key && reported.length === 0) return { result, changed: false }
   const caused = after === key ? [] : await updateKeyRow(tx, after)
-  const rows = reported.map((code) => ({ project_id: projectId, key_id: kid, code }))
-  if (rows.length > 0) await db.insertInto('key_weakness').values(rows).execute()
   const changes: EventChanges = {
     ...(reported.length === 0 ? {} : { weaknesses: { to: reported.join(' ') } }),
     ...keys.state(after),
@@ -186,14 +179,21 @@ export async function reportWeakness(
   return { result, changed: true }
 }
 
+/** The weaknesses that the ledger has of the key since it was created: one with its id may have been deleted. */
 async function readReportedWeaknesses(db: Db, projectId: string, kid: string): Promise<string[]> {
-  const rows = await db
-    .selectFrom('key_weakness')
-    .select('code')
+  const events = await db
+    .selectFrom('event')
+    .select(['type', 'changes'])
     .where('project_id', '=', projectId)
-    .where('key_id', '=', kid)
+    .where('subject_id', '=', kid)
+    .where('type', 'in', ['key.created', 'key.weakness_found'])
+    .orderBy('revision')
     .execute()
-  return rows.map(({ code }) => code)
+  const created = events.findLastIndex(({ type }) => type === 'key.created')
+  return events.slice(created + 1).flatMap(({ changes }) => {
+    const { weaknesses } = parseStored<EventChanges>(changes ?? '', {})
+    return String(weaknesses?.to).split(' ')
+  })
 }
 
 function requirePrecondition(

@@ -10,7 +10,6 @@ export const keys = feature({
   tables: [
     stored.keyTable,
     stored.publishedKidTable,
-    stored.keyWeaknessTable,
     stored.blockedFingerprintTable,
     publishedKeySetTable,
   ],

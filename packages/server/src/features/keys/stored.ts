@@ -119,19 +119,10 @@ export const publishedKidTable = table('published_kid', {
   thumbprint: 'text',
 })
 
-/** The weaknesses of registered keys that their ledgers have, as intake codes. */
-export const keyWeaknessTable = table(
-  'key_weakness',
-  { project_id: 'key text', key_id: 'key text', code: 'key text' },
-  [],
-  'it only keeps an event from being repeated',
-)
-
 declare module '../../kernel/storage/schema.ts' {
   interface Tables {
     blocked_fingerprint: RowOf<typeof blockedFingerprintTable>
     jwt_key: RowOf<typeof keyTable>
-    key_weakness: RowOf<typeof keyWeaknessTable>
     published_kid: RowOf<typeof publishedKidTable>
   }
 }
