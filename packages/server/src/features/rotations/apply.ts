@@ -1,7 +1,6 @@
 import { invalidField, PubringError } from '../../errors.ts'
 import type { Outcome, Transaction } from '../../kernel/changes.ts'
 import { requireIfMatch } from '../../kernel/entity-tags.ts'
-import { notFound } from '../../kernel/faults.ts'
 import { requireUncontradicted } from '../../kernel/ledger/contradictions.ts'
 import { appendChange } from '../../kernel/ledger/locked-ledger.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
@@ -17,6 +16,7 @@ import type {
   RotationPatch,
   RotationStart,
 } from './changes.ts'
+import { requireRotation } from './reads.ts'
 import {
   endOf,
   endOfOldKey,
@@ -27,7 +27,7 @@ import {
   rotationEntityTag,
   writeRotation,
 } from './rules.ts'
-import { type RotationRecord, rotations } from './stored.ts'
+import type { RotationRecord } from './stored.ts'
 
 /** A rotation and the keys of its project, locked, and what its rules depend on. */
 interface LockedRotation extends LockedKeySet {
@@ -134,10 +134,7 @@ async function lockRotation(tx: Transaction, change: RotationFinish): Promise<Lo
   const { db } = tx
   const { projectId, id, origin, jwksMaxAge } = change
   const locked = await lockKeySet(tx, projectId, origin)
-  const [rotation] = await rotations.read(db, (all) =>
-    all.where('project_id', '=', projectId).where('id', '=', id),
-  )
-  if (rotation === undefined || rotation.contradicted) throw notFound('rotation_not_found')
+  const rotation = await requireRotation(db, projectId, id)
   const situation = { keys: locked.keySet.keys, time: origin.time, jwksMaxAge }
   return { ...locked, rotation, situation }
 }

@@ -1,6 +1,7 @@
 import type { RequestContext } from '../../kernel/access/principal.ts'
 import type { Context } from '../../kernel/context.ts'
-import { collectFaults, notFound, type Submitted } from '../../kernel/faults.ts'
+import { collectFaults, type Submitted } from '../../kernel/faults.ts'
+import type { Actor } from '../../kernel/ledger/chain.ts'
 import { changeOf, requireId } from '../../kernel/managed-records.ts'
 import type { RecordReference } from '../../kernel/records.ts'
 import { newId } from '../../kernel/values/ids.ts'
@@ -9,11 +10,10 @@ import { present } from '../../runtime/present.ts'
 import { rejectPrivateKeys } from '../keys/exposure/incidents.ts'
 import { requireKeySet } from '../keys/operations.ts'
 import { hasEnded, type KeySituation, takeoverTime } from '../keys/states.ts'
-import type { KeyRecord } from '../keys/stored.ts'
 import { rotationChanges } from './changes.ts'
 import type { Rotation, RotationCreate, RotationUpdate } from './contract.ts'
-import { findRotation, readRotations } from './reads.ts'
-import type { RotationRecord, RotationWithActor } from './stored.ts'
+import { readRotations, readStarters, requireRotation } from './reads.ts'
+import type { RotationRecord } from './stored.ts'
 
 /** The rotations under way first, the newest first. */
 export async function listRotations(
@@ -21,14 +21,25 @@ export async function listRotations(
   _principal: unknown,
   projectId: string,
 ): Promise<Rotation[]> {
-  const situation = await readSituation(context, projectId)
-  const rotations = await readRotations(context.store.reader, projectId)
-  return rotations.map((rotation) => toRotation(rotation, situation))
+  const found = await readRotations(context.store.reader, projectId)
+  const view = await readView(context, projectId, found)
+  return found.map((rotation) => toRotation(rotation, view))
 }
 
-async function readSituation(context: Context, projectId: string): Promise<KeySituation> {
+/** What a response shows of rotations beside their records. */
+interface View extends KeySituation {
+  starters: ReadonlyMap<string, Actor>
+}
+
+async function readView(
+  context: Context,
+  projectId: string,
+  found: readonly RotationRecord[],
+): Promise<View> {
+  const starters = await readStarters(context.store.reader, projectId, found)
   const { keys } = await requireKeySet(context, projectId)
-  return { keys, time: now(context.clock), jwksMaxAge: context.config.jwksMaxAge }
+  const { jwksMaxAge } = context.config
+  return { starters, keys, time: now(context.clock), jwksMaxAge }
 }
 
 /** Throws `rotation_not_found`. */
@@ -39,10 +50,8 @@ export async function getRotation(
   projectId: string,
 ): Promise<Rotation> {
   const known = requireId(id, 'rotation_not_found')
-  const situation = await readSituation(context, projectId)
-  const found = await findRotation(context.store.reader, projectId, known)
-  if (found === undefined || found.contradicted) throw notFound('rotation_not_found')
-  return toRotation(found, situation)
+  const found = await requireRotation(context.store.reader, projectId, known)
+  return toRotation(found, await readView(context, projectId, [found]))
 }
 
 /** Throws `key_not_found`, `key_inactive` or `rotation_exists`. */
@@ -104,39 +113,29 @@ function changeOfRotation(context: RequestContext, rotation: RecordReference, pr
   return { ...changeOf(context, rotation, 'rotation_not_found'), projectId, jwksMaxAge }
 }
 
-function toRotation(rotation: RotationWithActor, situation: KeySituation): Rotation {
+function toRotation(rotation: RotationRecord, view: View): Rotation {
   const { id, projectId, fromKid: from, toKid: to, tokenLifetime } = rotation
-  const { createTime, updateTime, startedBy } = rotation
-  const oldKey = situation.keys.find((key) => key.id === from)
+  const { createTime, updateTime, outcome, endTime } = rotation
+  const isOver = hasEnded(rotation, view)
+  const convergedTime = takeoverTime(rotation, view)
+  const isReady = convergedTime !== undefined && convergedTime <= view.time
+  const expireTime = view.keys.find((key) => key.id === from)?.expireTime
   return {
     id,
     projectId,
     from,
     to,
     tokenLifetime,
-    state: stateOf(rotation, situation),
+    state: isOver ? (outcome ?? 'finished') : isReady ? 'overlapping' : 'spreading',
     createTime,
     updateTime,
-    startedBy,
+    // The ledger may have lost the event.
+    startedBy: view.starters.get(id) ?? { name: '' },
+    // It also ends when the old key expires, which is not stored.
     ...present({
-      convergedTime: takeoverTime(rotation, situation),
-      expireTime: oldKey?.expireTime,
-      endTime: endTimeOf(rotation, oldKey, situation),
+      convergedTime,
+      expireTime,
+      endTime: endTime ?? (isOver ? expireTime : undefined),
     }),
   }
-}
-
-function stateOf(rotation: RotationRecord, situation: KeySituation): Rotation['state'] {
-  if (hasEnded(rotation, situation)) return rotation.outcome ?? 'finished'
-  const ready = takeoverTime(rotation, situation)
-  return ready !== undefined && ready <= situation.time ? 'overlapping' : 'spreading'
-}
-
-/** It also ends when the old key expires, which is not stored. */
-function endTimeOf(
-  rotation: RotationRecord,
-  oldKey: KeyRecord | undefined,
-  situation: KeySituation,
-): string | undefined {
-  return rotation.endTime ?? (hasEnded(rotation, situation) ? oldKey?.expireTime : undefined)
 }

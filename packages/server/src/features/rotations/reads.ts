@@ -1,14 +1,10 @@
-import type { Actor, LedgerEvent } from '../../kernel/ledger/chain.ts'
+import { notFound } from '../../kernel/faults.ts'
+import type { Actor } from '../../kernel/ledger/chain.ts'
 import { withNames } from '../../kernel/ledger/event-reads.ts'
 import { eventFromRow, eventTable } from '../../kernel/ledger/stored.ts'
 import { columnsOf, type Db } from '../../kernel/storage/schema.ts'
 import { inChunks, statement } from '../../kernel/storage/statements.ts'
-import {
-  type RotationRecord,
-  type RotationWithActor,
-  rotationPartFromRow,
-  rotations,
-} from './stored.ts'
+import { type RotationRecord, rotationPartFromRow, rotations } from './stored.ts'
 
 /** Rotations of a project that are read. */
 const maxRotations = 200
@@ -23,26 +19,26 @@ const rotationsOfProject = statement((db, { projectId }: { projectId: string }) 
     .limit(maxRotations),
 )
 
-const oneRotation = statement((db, values: { projectId: string; id: string }) =>
-  rotations.rows(db).where('project_id', '=', values.projectId).where('id', '=', values.id),
-)
-
-/** The actor of an event that the ledger no longer has. */
-const unknown: Actor = { name: '' }
-
-/** The project's rotations: those under way first, and the newest first; at most 200. */
-export async function readRotations(db: Db, projectId: string): Promise<RotationWithActor[]> {
-  const found = await withActors(db, await rotationsOfProject(db, { projectId }))
-  // A rotation that contradicts its ledger changes no role.
+/**
+ * The project's rotations: those under way first, and the newest first; at most 200. One that contradicts
+ * its ledger is none.
+ */
+export async function readRotations(db: Db, projectId: string): Promise<RotationRecord[]> {
+  const found = rotations.check(db, await rotationsOfProject(db, { projectId }))
   return found.filter(({ contradicted }) => !contradicted)
 }
 
-export async function findRotation(
+/** Throws `rotation_not_found`, also for a rotation that contradicts its ledger. */
+export async function requireRotation(
   db: Db,
   projectId: string,
   id: string,
-): Promise<RotationWithActor | undefined> {
-  return (await withActors(db, await oneRotation(db, { projectId, id })))[0]
+): Promise<RotationRecord> {
+  const [found] = await rotations.read(db, (all) =>
+    all.where('project_id', '=', projectId).where('id', '=', id),
+  )
+  if (found === undefined || found.contradicted) throw notFound('rotation_not_found')
+  return found
 }
 
 /** The replacement of an existing key, as far as warnings depend on it. */
@@ -75,30 +71,25 @@ export async function readReplacedKeys(
   return rows.map(rotationPartFromRow)
 }
 
-async function withActors(
+/** Who started the rotations of a project, by their ids: the actors of the events. */
+export async function readStarters(
   db: Db,
-  rows: Awaited<ReturnType<typeof oneRotation>>,
-): Promise<RotationWithActor[]> {
-  const events = rows.length === 0 ? [] : await readStarts(db, rows)
-  return rotations.check(db, rows).map((rotation) => {
-    const { id, projectId } = rotation
-    const start = events.find((event) => event.subject.id === id && event.ledgerId === projectId)
-    return { ...rotation, startedBy: start?.actor ?? unknown }
-  })
-}
-
-/** The events by which the rotations were started. */
-async function readStarts(db: Db, rows: readonly { id: string }[]): Promise<LedgerEvent[]> {
-  const ids = rows.map(({ id }) => id)
-  const events = await db
+  projectId: string,
+  found: readonly RotationRecord[],
+): Promise<Map<string, Actor>> {
+  const ids = found.map(({ id }) => id)
+  if (ids.length === 0) return new Map()
+  const rows = await db
     .selectFrom('event')
     .select(columnsOf(eventTable))
+    .where('project_id', '=', projectId)
     .where('subject_id', 'in', ids)
     .where('type', '=', 'rotation.started')
     .execute()
   // The changes of the events may have been damaged, and are not needed.
-  return withNames(
+  const events = await withNames(
     db,
-    events.map((row) => eventFromRow({ ...row, changes: null })),
+    rows.map((row) => eventFromRow({ ...row, changes: null })),
   )
+  return new Map(events.map(({ subject, actor }) => [subject.id, actor]))
 }

@@ -1,4 +1,3 @@
-import type { Actor } from '../../kernel/ledger/chain.ts'
 import { projectLedger, subject } from '../../kernel/ledger/subject.ts'
 import type { Contradictable } from '../../kernel/records.ts'
 import { type RowOf, rowMapping, table } from '../../kernel/storage/schema.ts'
@@ -16,11 +15,6 @@ export interface RotationRecord extends Contradictable {
   /** Absent while it is under way; an expired old key ends it too. */
   outcome?: 'finished' | 'abandoned'
   endTime?: string
-}
-
-/** A rotation, with the actor of its first event. */
-export interface RotationWithActor extends RotationRecord {
-  startedBy: Actor
 }
 
 /** Replacements of keys by others. */
