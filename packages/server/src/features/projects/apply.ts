@@ -64,12 +64,12 @@ export async function renameProject(
   const { projectId, name, ifMatch, origin } = renaming
   const { ledger, project } = await lockProject(tx, projectId, origin)
   requireIfMatch(ifMatch, projectEntityTag(project), 'project')
-  if (project.name === name) return { result: project, changed: false }
+  if (name === undefined || name === project.name) return { result: project, changed: false }
   if (await isNameTaken(db, name)) throw nameTaken()
   const updateTime = latest(origin.time, project.updateTime)
   const row = { name, update_time: updateTime }
   await db.updateTable('project').set(row).where('id', '=', projectId).execute()
-  await requireReleasedName(db, projectId, renaming)
+  await requireReleasedName(db, projectId, { ...renaming, name })
   const { revision: _revision, ...before } = project
   const after = { ...before, name, updateTime }
   const renamed = projects.event('renamed', projectId, projects.changes(before, after))

@@ -8,22 +8,27 @@ export interface ProjectCreation {
   id: string
   name: string
   /** The caller chose the id, which the project had elsewhere. */
-  isOwnId?: true
+  isOwnId?: boolean
   /** The name may be one that another project gave up within the last 24 hours. */
-  release?: true
+  release?: boolean
   /** Finds out whether it can be created, and stores nothing. */
-  dryRun?: true
+  dryRun?: boolean
 }
 
-export interface ProjectDeletion {
-  origin: Origin
+/** The project of a request, and the `ETag` that it must still have. */
+export interface ProjectReference {
   projectId: string
   ifMatch?: string
 }
 
+export interface ProjectDeletion extends ProjectReference {
+  origin: Origin
+}
+
+/** Without a name nothing changes. */
 export interface ProjectRenaming
   extends ProjectDeletion,
-    Pick<ProjectCreation, 'name' | 'release'> {}
+    Partial<Pick<ProjectCreation, 'name' | 'release'>> {}
 
 export const projectChanges = {
   createProject: change<ProjectCreation, ProjectRecord>('project.create', {

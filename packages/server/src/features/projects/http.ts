@@ -22,7 +22,7 @@ export function routes(app: App, kernel: Kernel): void {
   resourceRoutes(app, projects, {
     async create(request: FastifyRequest<{ Body: ProjectCreate } & NameRequest>, reply) {
       const own = contextOf(request, kernel)
-      const project = await createProject(own, request.body, takingOf(request))
+      const project = await createProject(own, request.body, request.query)
       if (request.body.dryRun) return reply.code(200).send(toProject(project))
       reply.header('location', `${kernel.config.publicUrl}${projects.collection}/${project.id}`)
       return sendProject(reply, project)
@@ -33,23 +33,20 @@ export function routes(app: App, kernel: Kernel): void {
       sendProject(reply, await readProject(kernel, projectOf(request).id)),
     async update(request: FastifyRequest<{ Body: ProjectUpdate } & NameRequest>, reply) {
       const own = contextOf(request, kernel)
-      const [reference, taking] = [referenceOf(request), takingOf(request)]
-      return sendProject(reply, await renameProject(own, reference, request.body, taking))
+      const { body, query } = request
+      return sendProject(reply, await renameProject(own, referenceOf(request), body, query))
     },
     delete: (request) => deleteProject(contextOf(request, kernel), referenceOf(request)),
   })
 }
 
 function referenceOf(request: FastifyRequest) {
-  return { ...projectOf(request), ...preconditionOf(request) }
+  return { projectId: projectOf(request).id, ...preconditionOf(request) }
 }
 
 interface NameRequest {
   Querystring: { release?: boolean }
 }
-
-const takingOf = ({ query }: FastifyRequest<NameRequest>): { release?: true } =>
-  query.release === true ? { release: true } : {}
 
 const NameQuery = Query({
   release: Type.Optional(

@@ -10,11 +10,14 @@ import type { ProjectRecord } from '../../kernel/records.ts'
 import { isKid, newId, parseId } from '../../kernel/values/ids.ts'
 import { present } from '../../runtime/present.ts'
 import { rejectPrivateKeys } from '../keys/exposure/incidents.ts'
-import { type ProjectCreation, projectChanges } from './changes.ts'
-import type { ProjectCreate } from './contract.ts'
+import { type ProjectReference, projectChanges } from './changes.ts'
+import type { ProjectCreate, ProjectUpdate } from './contract.ts'
 import { readProjectPage, readProjects } from './reads.ts'
 
-type NameTaking = Pick<ProjectCreation, 'release'>
+/** Whether the name may be one that another project gave up within the last 24 hours. */
+interface NameTaking {
+  release?: boolean
+}
 
 /** Normalizes a name; throws `invalid_request`. */
 function parseProjectName(text: string): string {
@@ -31,7 +34,7 @@ function parseProjectName(text: string): string {
 export async function createProject(
   context: RequestContext,
   { name: text, id: ownId, dryRun }: ProjectCreate,
-  taking: NameTaking,
+  { release }: NameTaking,
 ): Promise<ProjectRecord> {
   const id = ownId ?? newId()
   await rejectPrivateKeys(context, { '/name': text, '/id': id })
@@ -39,11 +42,9 @@ export async function createProject(
     throw invalidField('/id', 'id_invalid', 'id must be a lower-case UUID (RFC 9562).')
   const name = parseProjectName(text)
   const { store, origin } = context
-  const creation = { origin, id, name, ...taking, ...(dryRun === true ? { dryRun } : {}) }
-  return store.commit(
-    projectChanges.createProject,
-    ownId === undefined ? creation : { ...creation, isOwnId: true },
-  )
+  const isOwnId = ownId !== undefined
+  const creation = { origin, id, name, isOwnId, ...present({ release, dryRun }) }
+  return store.commit(projectChanges.createProject, creation)
 }
 
 /** Throws `project_not_found` if it was deleted after the access check. */
@@ -71,18 +72,14 @@ export async function listProjects(
 export async function renameProject(
   context: RequestContext,
   project: ProjectReference,
-  body: { name?: string },
-  taking: NameTaking,
+  { name: text }: ProjectUpdate,
+  { release }: NameTaking,
 ): Promise<ProjectRecord> {
-  await rejectPrivateKeys(context, { '/name': body.name }, project.id)
-  const name = body.name === undefined ? project.name : parseProjectName(body.name)
+  await rejectPrivateKeys(context, { '/name': text }, project.projectId)
+  const name = text === undefined ? undefined : parseProjectName(text)
   const { store, origin } = context
-  return store.commit(projectChanges.renameProject, {
-    origin,
-    ...target(project),
-    name,
-    ...taking,
-  })
+  const renaming = { origin, ...project, ...present({ name, release }) }
+  return store.commit(projectChanges.renameProject, renaming)
 }
 
 /** Throws `project_not_empty` while the project has keys, active or not. */
@@ -90,14 +87,5 @@ export async function deleteProject(
   { store, origin }: RequestContext,
   project: ProjectReference,
 ): Promise<void> {
-  await store.commit(projectChanges.deleteProject, { origin, ...target(project) })
-}
-
-/** The project in the path of a request, and the ETag that it must still have. */
-interface ProjectReference extends Pick<ProjectRecord, 'id' | 'name'> {
-  ifMatch?: string
-}
-
-function target({ id, ifMatch }: ProjectReference) {
-  return { projectId: id, ...present({ ifMatch }) }
+  await store.commit(projectChanges.deleteProject, { origin, ...project })
 }
