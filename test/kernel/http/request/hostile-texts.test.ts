@@ -4,7 +4,7 @@ import { checkCharacters } from '../../../../packages/intake/src/encoding/text.t
 import { examineKey } from '../../../../packages/intake/src/examine.ts'
 import { containsSecret, findSecret } from '../../../../packages/intake/src/secrets/detector.ts'
 import { detectWrongKind } from '../../../../packages/intake/src/wrong-kind.ts'
-import { preferredWait } from '../../../../packages/server/src/features/publishing/preferences.ts'
+import { heldSeconds } from '../../../../packages/server/src/features/publishing/preferences.ts'
 import { parseProjectRef } from '../../../../packages/server/src/kernel/access/projects.ts'
 import { parseApiKeySecret } from '../../../../packages/server/src/kernel/access/secrets.ts'
 import { parseEntityTags } from '../../../../packages/server/src/kernel/entity-tags.ts'
@@ -106,8 +106,7 @@ type Reader = (text: string) => unknown
 const headers = 65_000
 const readers: [string, number, Reader, string?][] = [
   ['Accept', headers, (text) => prefers(text, 'text/event-stream', 'application/json')],
-  ['Prefer', headers, preferredWait],
-  ['Prefer, as long as it is read', 990, preferredWait],
+  ['Prefer', headers, (text) => heldSeconds(text, false)],
   ['If-None-Match', headers, (text) => parseEntityTags(text)],
   ['X-Api-Key', headers, parseApiKeySecret],
   ['a path', headers, parseProjectRef],

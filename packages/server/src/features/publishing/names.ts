@@ -9,7 +9,7 @@ import { systemLedgerId } from '../../kernel/ledger/chain.ts'
 import { oneFor } from '../../kernel/shared.ts'
 import { readEach } from '../../kernel/storage/each.ts'
 import { notPublished, type PublishedProject, publisherOf } from './publisher.ts'
-import { createRevalidatedCache, maxFirstReads } from './revalidated-cache.ts'
+import { createRevalidatedCache } from './revalidated-cache.ts'
 
 /** Names cached per process. */
 const maxNames = 10_000
@@ -23,7 +23,6 @@ export const publishedNamesOf = oneFor(({ store, clock, onCommit }: Kernel) => {
     clock,
     copies: new LRUCache({ max: maxNames }),
     staleLimitMs: Number.POSITIVE_INFINITY,
-    maxFirstReads,
     async read(name, previous) {
       if (previous !== undefined) return (await store.identifyProject({ name }))?.id
       const found = (await readTogether([name])).get(name)

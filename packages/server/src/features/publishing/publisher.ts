@@ -21,7 +21,7 @@ import {
 import { discoveryText, issuerOf } from '../keys/jwks.ts'
 import { digestsOf, expiringKeys, publishedAt } from '../keys/published/texts.ts'
 import { type PublishedKeySet, readPublishedRows, toPublishedKeySet } from '../keys/reads.ts'
-import { createRevalidatedCache, maxFirstReads } from './revalidated-cache.ts'
+import { createRevalidatedCache } from './revalidated-cache.ts'
 
 /** Bound of the cached key sets and documents, in bytes. */
 const maxCachedBytes = 32 * 1024 * 1024
@@ -72,7 +72,6 @@ export const publisherOf = oneFor(
         sizeCalculation: ({ value }) => bytesOf(value),
       }),
       staleLimitMs: config.jwksStaleLimit * 1000,
-      maxFirstReads,
       onFailure(error, failingMs) {
         const isAway = watch.ageMs() > staleAfterMs
         if (isAway || failingMs < staleAfterMs) return

@@ -21,7 +21,7 @@ const readTimeoutMs = 400
  * anyone who asks for thousands of projects occupies one connection. Few enough that a slow network
  * transfers their key sets within the timeout of a statement.
  */
-export const maxFirstReads = 100
+const maxFirstReads = 100
 
 /** First reads that may wait for others, and for how long. */
 const maxWaitingFirstReads = 1_000
@@ -45,8 +45,6 @@ interface Options<Value> {
   copies: LRUCache<string, Copy<Value>>
   /** Milliseconds from the last successful read for which a copy is served while reads fail. */
   staleLimitMs: number
-  /** How many values that have no copy are read at once. */
-  maxFirstReads: number
   /** Reads the current value; undefined if there is none. `previous` is to be revalidated. */
   read(key: string, previous: Value | undefined): Promise<Value | undefined>
   /** Gets the error of a read in place of which a copy is served, and for how long reads have failed. */
@@ -61,7 +59,7 @@ export function createRevalidatedCache<Value>(options: Options<Value>) {
   const { clock, copies, staleLimitMs } = options
   const reads = createSingleFlight<Value | undefined>()
   const firstReads = createSemaphore({
-    permits: options.maxFirstReads,
+    permits: maxFirstReads,
     maxWaiting: maxWaitingFirstReads,
     fullError: tooManyFirstReads,
   })
