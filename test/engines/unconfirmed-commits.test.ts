@@ -9,7 +9,7 @@ import { apiKeys } from '../../packages/server/src/features/api-keys/stored.ts'
 import { keyChanges } from '../../packages/server/src/features/keys/changes.ts'
 import { isBlocked } from '../../packages/server/src/features/keys/exposure/fingerprints.ts'
 import { keySetOf } from '../../packages/server/src/features/keys/key-sets.ts'
-import { keyEntityTag } from '../../packages/server/src/features/keys/states.ts'
+import { changeTag } from '../../packages/server/src/features/keys/states.ts'
 import { projectChanges } from '../../packages/server/src/features/projects/changes.ts'
 import { signInChanges } from '../../packages/server/src/features/sign-in/changes.ts'
 import { sessions } from '../../packages/server/src/features/sign-in/stored.ts'
@@ -123,13 +123,10 @@ describe.each(['before', 'after'] as const)(
       const key = keyRecord(projectId, published === undefined ? {} : { publishedKid: published })
       const named = { projectId, kid: published ?? key.id.toUpperCase() }
       await store.commit(keyChanges.createKey, { origin: origin(), key, limits })
-      const precondition = {
-        ifMatch: keyEntityTag(key, 'spreading', origin().time, 60),
-        jwksMaxAge: 60,
-      }
+      const ifMatch = changeTag(key, origin().time)
       proxy.cutAt(commit, when)
       const patch = { active: false }
-      const change = { ...named, origin: origin(), patch, limits, precondition }
+      const change = { ...named, origin: origin(), patch, limits, ifMatch }
       expect((await store.commit(keyChanges.updateKey, change)).key.enabled).toBe(false)
       proxy.cutAt(commit, when)
       await store.commit(keyChanges.deleteKey, { ...named, origin: origin() })

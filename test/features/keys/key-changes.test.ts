@@ -1,14 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { publicUrl } from '../../support/app/app.ts'
 import { startKeyChanges } from '../../support/app/key-changes.ts'
-import {
-  fetchJwks,
-  keysUrl,
-  keyUrl,
-  kidsOf,
-  patchKey,
-  registerKey,
-} from '../../support/app/keys.ts'
-import { ecKey } from '../../support/keys/pem.ts'
+import { keysUrl, keyUrl, patchKey, registerKey } from '../../support/app/keys.ts'
+import { ecKey, rsaKey } from '../../support/keys/pem.ts'
 
 const server = await startKeyChanges()
 
@@ -74,44 +68,31 @@ describe('PATCH', () => {
   })
 
   test.each([
-    ['a read-only member', { kid: 'x' }, '/kid', 'unknown_field'],
-    [
-      'another read-only member',
-      { createTime: '2020-01-01T00:00:00Z' },
-      '/createTime',
-      'unknown_field',
-    ],
-    ['the project', { projectId: 'x' }, '/projectId', 'unknown_field'],
-    ['a misspelt member', { lable: 'x' }, '/lable', 'unknown_field'],
+    ['a read-only member', { createTime: '2020-01-01T00:00:00Z' }, '/createTime', 'unknown_field'],
     ['text for a boolean', { active: 'false' }, '/active', 'wrong_type'],
-    ['a number for a boolean', { active: 0 }, '/active', 'wrong_type'],
     ['null for a boolean', { active: null }, '/active', 'wrong_type'],
     ['null for the label', { label: null }, '/label', 'wrong_type'],
     ['a blank label', { label: ' \t ' }, '/label', 'too_short'],
-    ['a NUL in the label', { label: 'a\u0000b' }, '/label', 'text_invalid'],
     ['a number for a time', { expireTime: 1_900_000_000 }, '/expireTime', 'wrong_type'],
     ['a day that is none', { expireTime: '2099-02-30T00:00:00Z' }, '/expireTime', 'time_invalid'],
-    ['a day without a time', { expireTime: '2099-01-01' }, '/expireTime', 'time_invalid'],
     ['a time without a zone', { expireTime: '2099-01-01T00:00:00' }, '/expireTime', 'time_invalid'],
     ['a time in the past', { expireTime: '2020-01-01T00:00:00Z' }, '/expireTime', 'time_past'],
+    ['another kid', { publishedKid: 'x' }, '/publishedKid', 'unknown_field'],
     ['a prototype', JSON.parse('{"__proto__":{"active":false}}'), '/__proto__', 'unknown_field'],
   ])('%s is refused, and nothing changes', async (_name, body, pointer, code) => {
     const kid = await registerKey(server)
     const before = await server.read(kid)
     const answer = await server.patch(kid, body)
-    expect(answer.json()).toMatchObject({ code: 'invalid_request', errors: [{ pointer, code }] })
-    expect(answer.json().errors.length).toBe(1)
+    const errors = [{ pointer, code }]
+    expect(answer.json()).toMatchObject({ status: 400, code: 'invalid_request', errors })
     expect(await server.read(kid)).toEqual(before)
-  })
-
-  test.each(['[]', '"x"', 'null', '', '{"label":'])('the body %j is refused', async (body) => {
-    expect((await server.patch(await registerKey(server), body)).statusCode).toBe(400)
   })
 
   test('a key of another project, an unknown one and no UUID are key_not_found', async () => {
     await server.send('POST', '/v1/projects', { body: { name: 'other' } })
     const foreign = await registerKey(server, {}, '/v1/projects/other/jwt-keys')
-    for (const kid of [foreign, '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71', 'nope']) {
+    for (const kid of [foreign, '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71', 'nope', '%00']) {
+      expect((await server.send('GET', keyUrl(kid))).json().code).toBe('key_not_found')
       expect((await server.patch(kid, { active: false })).json().code).toBe('key_not_found')
       expect((await server.remove(kid)).json().code).toBe('key_not_found')
     }
@@ -147,17 +128,6 @@ describe('the states of a key', () => {
     expect((await server.send('GET', keyUrl(kid))).json().code).toBe('key_not_found')
   })
 
-  test('the last active key may go; then the key set has the placeholder alone', async () => {
-    await server.send('POST', '/v1/projects', { body: { name: 'single' } })
-    const url = '/v1/projects/single/jwt-keys'
-    const kid = await registerKey(server, {}, url)
-    await server.send('PATCH', `${url}/${kid}`, { body: { active: false } })
-    const jwks = '/v1/projects/single/.well-known/jwks.json'
-    expect(kidsOf((await fetchJwks(server, {}, jwks)).body)).toEqual(['no-active-key'])
-    expect((await server.send('DELETE', `${url}/${kid}`)).statusCode).toBe(204)
-    expect(kidsOf((await fetchJwks(server, {}, jwks)).body)).toEqual(['no-active-key'])
-  })
-
   test('an expired key comes back by a new or cleared expireTime alone', async () => {
     const kid = await registerKey(server, { expireTime: server.inFuture(1_000) })
     server.clock.advance(2_000)
@@ -176,13 +146,6 @@ describe('the states of a key', () => {
     expect((await server.patch(kid, { expireTime: null })).json().active).toBe(true)
   })
 
-  test('an expired key can be deleted', async () => {
-    const kid = await registerKey(server, { expireTime: server.inFuture(1_000) })
-    expect((await server.remove(kid)).json().code).toBe('key_active')
-    server.clock.advance(1_001)
-    expect((await server.remove(kid)).statusCode).toBe(204)
-  })
-
   test('convergedTime is the last change of what is published, one second and max-age on', async () => {
     const kid = await registerKey(server)
     const { createTime, details } = await server.read(kid)
@@ -197,18 +160,12 @@ describe('the states of a key', () => {
 })
 
 describe('DELETE', () => {
-  test.each([
-    ['with a JSON content type and no body', { 'content-type': 'application/json' }],
-    [
-      'with Content-Length: 0',
-      { 'content-type': 'application/json; charset=utf-8', 'content-length': '0' },
-    ],
-    ['with no header at all', {}],
-  ])('works %s', async (_name, headers: Record<string, string>) => {
-    const kid = await registerKey(server, { active: false })
-    const answer = await server.remove(kid, headers)
-    expect(answer.statusCode, answer.body).toBe(204)
-    expect(answer.body).toBe('')
+  test('takes a JSON content type without a body, and an expired key', async () => {
+    const kid = await registerKey(server, { expireTime: server.inFuture(1_000) })
+    expect((await server.remove(kid)).json().code).toBe('key_active')
+    server.clock.advance(1_001)
+    const answer = await server.remove(kid, { 'content-type': 'application/json' })
+    expect([answer.statusCode, answer.body]).toEqual([204, ''])
   })
 
   test('the same public key can then be registered again, under a new kid', async () => {
@@ -216,5 +173,36 @@ describe('DELETE', () => {
     const kid = await registerKey(server, { publicKeyPem, active: false })
     await server.remove(kid)
     expect(await registerKey(server, { publicKeyPem })).not.toBe(kid)
+  })
+})
+
+describe('what is read of a key', () => {
+  const create = async (members: object = {}) => {
+    const { publicKeyPem } = ecKey()
+    const body = { name: 'n', algorithm: 'ES256', publicKeyPem, ...members }
+    return server.send('POST', keysUrl, { body })
+  }
+
+  test('a creation tells its address by ids, and the tag that reading it gives', async () => {
+    const created = await create()
+    const path = `/v1/projects/${server.project.id}/jwt-keys/${created.json().kid}`
+    expect(created.headers.location).toBe(publicUrl + path)
+    expect(created.headers.etag).toMatch(/^"[\w.-]+"$/)
+    expect((await server.send('GET', path)).headers.etag).toBe(created.headers.etag)
+  })
+
+  test('a single read adds the details; the list and its tag change with it', async () => {
+    const before = (await server.send('GET', keysUrl)).headers.etag
+    const { publicKeyPem } = rsaKey()
+    const expireTime = '2099-01-01T02:00:00+02:00'
+    const { kid } = (await create({ algorithm: 'RSA', publicKeyPem, expireTime })).json()
+    const { details, ...key } = (await server.send('GET', keyUrl(kid))).json()
+    expect(key).toMatchObject({ publicKeyPem, expireTime: '2099-01-01T00:00:00.000Z' })
+    const list = await server.send('GET', keysUrl)
+    expect(list.json().at(-1)).toEqual(key)
+    expect(list.headers.etag).not.toBe(before)
+    expect(details).toMatchObject({ kty: 'RSA', bits: 2048, jwsAlgorithm: 'RS256' })
+    expect(details.thumbprint).toMatch(/^[\w-]{43}$/)
+    expect(details.spkiSha256).toMatch(/^[0-9a-f]{64}$/)
   })
 })

@@ -44,7 +44,7 @@ describe.each([
   test('with the current tag permits the change and returns the next tag', async () => {
     const url = await create()
     const tag = await tagOf(url)
-    expect(tag).toMatch(/^"[\w-]+"$/)
+    expect(tag).toMatch(/^"[\w.-]+"$/)
     const changed = await patch(url, change(), `"other", ${tag}`)
     expect(changed.statusCode, changed.body).toBe(200)
     expect(changed.headers.etag).not.toBe(tag)
@@ -121,7 +121,7 @@ describe('the ETag', () => {
     expect((await patch(url, { name: 'late' }, tag)).statusCode).toBe(412)
   })
 
-  test('of a JWT key changes with its convergedTime', async () => {
+  test('of a JWT key changes with its convergedTime, which is no change of the key', async () => {
     const url = await newKey()
     const tag = await tagOf(url)
     const slower = await startApp({ database: server.database, clock, config: { jwksMaxAge: 300 } })
@@ -135,8 +135,9 @@ describe('the ETag', () => {
         headers: { ...headers, 'if-match': match },
         payload: { label: 'n' },
       })
-    expect((await send(tag)).statusCode).toBe(412)
-    expect((await send(String(read.headers.etag))).statusCode).toBe(200)
+    for (const known of [tag, String(read.headers.etag)]) {
+      expect((await send(known)).statusCode).toBe(200)
+    }
   })
 })
 

@@ -21,7 +21,6 @@ import {
   type KeyDeletion,
   type KeyEnding,
   type KeyPatch,
-  type KeyPrecondition,
   type KeyUpdate,
   keyChanged,
   keyEnded,
@@ -45,17 +44,17 @@ import {
 import { appendKeyEvents, readStoredTexts, storeTexts, withdraw } from './published/stored.ts'
 import { publish } from './published/texts.ts'
 import { oldestFirst, readKeySet } from './reads.ts'
-import { keyEntityTags, withoutUse } from './states.ts'
+import { changeTag, changeTagsOf } from './states.ts'
 import { type KeyRecord, type KeySet, keys, keyToRow } from './stored.ts'
 
 export async function updateKey(tx: Transaction, change: KeyPatch): Promise<Outcome<KeyUpdate>> {
   const { db } = tx
-  const { projectId, kid, patch, precondition, limits, origin } = change
+  const { projectId, kid, patch, ifMatch, limits, origin } = change
   const { time } = origin
   const locked = await lockKeySet(tx, projectId, origin)
   const { keys } = locked.keySet
   const key = findKey(locked.keySet, kid)
-  requirePrecondition(precondition, key, time)
+  requireIfMatch(changeTagsOf(ifMatch), changeTag(key, time), 'key')
   requireUncontradicted('key', key)
   requireValidExpiry(key, patch, time)
   const patched = patchKey(key, patch, time)
@@ -121,12 +120,12 @@ export async function endKey(
 
 export async function deleteKey(
   tx: Transaction,
-  { projectId, kid, precondition, origin }: KeyDeletion,
+  { projectId, kid, ifMatch, origin }: KeyDeletion,
 ): Promise<Outcome<undefined>> {
   const { db } = tx
   const { ledger, keySet } = await lockKeySet(tx, projectId, origin)
   const key = findKey(keySet, kid)
-  requirePrecondition(precondition, key, origin.time)
+  requireIfMatch(changeTagsOf(ifMatch), changeTag(key, origin.time), 'key')
   if (isActive(key, origin.time)) {
     throw new PubringError(
       'key_active',
@@ -194,16 +193,6 @@ async function readReportedWeaknesses(db: Db, projectId: string, kid: string): P
     const { weaknesses } = parseStored<EventChanges>(changes ?? '', {})
     return String(weaknesses?.to).split(' ')
   })
-}
-
-function requirePrecondition(
-  precondition: KeyPrecondition | undefined,
-  key: KeyRecord,
-  time: string,
-): void {
-  if (precondition === undefined) return
-  const { ifMatch, jwksMaxAge } = precondition
-  requireIfMatch(withoutUse(ifMatch), keyEntityTags(key, time, jwksMaxAge), 'key')
 }
 
 /** The keys of a project locked for a change. */

@@ -17,13 +17,6 @@ export interface KeyLimits {
   maxJwksBytes: number
 }
 
-/** `If-Match`, and the setting that the entity tag of a key depends on. */
-export interface KeyPrecondition {
-  ifMatch: string
-  /** Seconds. */
-  jwksMaxAge: number
-}
-
 export interface KeyCreation {
   origin: Origin
   key: KeyRecord
@@ -64,12 +57,16 @@ export interface ImportResult {
   room: { keys: Capacity; jwksBytes: Capacity }
 }
 
-export interface KeyDeletion {
-  origin: Origin
+/** The key of a request, and the `ETag` that it must still have. */
+export interface KeyReference {
   projectId: string
   /** Its id or `publishedKid`. */
   kid: string
-  precondition?: KeyPrecondition
+  ifMatch?: string
+}
+
+export interface KeyDeletion extends KeyReference {
+  origin: Origin
 }
 
 export interface KeyPatch extends KeyDeletion {

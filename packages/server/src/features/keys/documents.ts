@@ -5,14 +5,14 @@ import { notFound } from '../../kernel/faults.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { chunked } from '../../kernel/storage/statements.ts'
 import { isActive, isoTime, now } from '../../kernel/values/times.ts'
-import { includes, spanUntilExpiry, type Validity } from '../../kernel/values/validity.ts'
+import { spanUntilExpiry, type Validity } from '../../kernel/values/validity.ts'
 import { present } from '../../runtime/present.ts'
 import { type KeyUpdate, type KeyUses, keyUses, replacements } from './changes.ts'
 import { visibleKeys } from './introduction.ts'
 import { activationConvergedTime, convergedTime } from './jwks.ts'
 import { findByKid } from './kids.ts'
 import { requireKeySet, toJwtKey, toJwtKeyWithDetails } from './operations.ts'
-import { keyEntityTag, keyState, type StateSituation, toKeyStateEntry, withUse } from './states.ts'
+import { keyEntityTag, type StateSituation, toKeyStateEntry } from './states.ts'
 import type { KeyRecord, KeySet } from './stored.ts'
 
 /** Keys as they are sent. */
@@ -22,34 +22,20 @@ export interface KeyDocument {
   etag: string
 }
 
-export interface CachedDocument extends KeyDocument {
+export interface ReusableDocument extends KeyDocument {
   validity: Validity
   /** The uses that it shows; absent if it shows none. */
   uses: KeyUses | undefined
 }
-
-/** What was rendered of one key set, by names. */
-interface Documents {
-  validity: Validity
-  rendered: Map<string, Promise<CachedDocument>>
-}
-
-/**
- * The store returns the same key set until the project changes, so the uses and the documents, with these
- * uses or of the key set alone, are evicted with their key set and share its bound.
- */
-const usesByKeySet = new WeakMap<KeySet, KeyUses>()
-const documentsBy = new WeakMap<KeySet | KeyUses, Documents>()
 
 /** The project's keys, oldest first, all or only active ones; the tag is a digest of the bytes. */
 export async function listDocument(
   kernel: Kernel,
   projectId: string,
   filter: { activeOnly: boolean },
-): Promise<CachedDocument> {
+): Promise<ReusableDocument> {
   const keySet = await requireKeySet(kernel, projectId)
-  const name = filter.activeOnly ? 'active' : 'all'
-  return cachedDocument(kernel, { projectId, keySet, name }, (time) =>
+  return reusable(kernel, { projectId, keySet }, (time) =>
     renderList(keySet.keys, time, filter.activeOnly),
   )
 }
@@ -63,22 +49,22 @@ export async function keyDocument(
   projectId: string,
   kid: string,
   link: CallerLink | undefined,
-): Promise<CachedDocument> {
+): Promise<ReusableDocument> {
   const keySet = await requireKeySet(kernel, projectId)
   const key = findByKid(visibleKeys(keySet.keys, link), kid)
   if (key === undefined) throw notFound('key_not_found')
   // Who verifies the tokens is the project's alone.
-  const uses = link === undefined ? await usesOf(kernel, projectId, keySet) : undefined
-  return cachedDocument(kernel, { projectId, keySet, uses, name: key.id }, (time) =>
+  const uses = link === undefined ? await usesOf(kernel, projectId) : undefined
+  return reusable(kernel, { projectId, keySet, uses }, (time) =>
     renderKey(kernel, { key, keySet, uses, time }),
   )
 }
 
 /** The state of each key of the project, oldest first. */
-export async function statesDocument(kernel: Kernel, projectId: string): Promise<CachedDocument> {
+export async function statesDocument(kernel: Kernel, projectId: string): Promise<ReusableDocument> {
   const keySet = await requireKeySet(kernel, projectId)
-  const uses = await usesOf(kernel, projectId, keySet)
-  return cachedDocument(kernel, { projectId, keySet, uses, name: 'states' }, async (time) => {
+  const uses = await usesOf(kernel, projectId)
+  return reusable(kernel, { projectId, keySet, uses }, async (time) => {
     const situation = await situationOf(kernel, projectId, keySet, time)
     const entries = keySet.keys.map((key) => ({
       ...toKeyStateEntry(key, situation),
@@ -95,23 +81,14 @@ export async function renderUpdate(
   { key, warnings }: KeyUpdate,
 ): Promise<KeyDocument> {
   const keySet = await requireKeySet(kernel, key.projectId)
-  const uses = await usesOf(kernel, key.projectId, keySet)
+  const uses = await usesOf(kernel, key.projectId)
   const shown = { key, keySet, uses, time: now(kernel.clock) }
   return renderKey(kernel, shown, warnings.length > 0 ? { warnings } : {})
 }
 
-/** Returns the uses in memory while they are current, and reads them otherwise. Undefined if no feature has uses. */
-async function usesOf(
-  kernel: Kernel,
-  projectId: string,
-  keySet: KeySet,
-): Promise<KeyUses | undefined> {
-  const known = usesByKeySet.get(keySet)
-  if (await known?.isCurrent()) return known
-  const [found] = await kernel.hooks.run(keyUses, kernel, projectId)
-  // Concurrent reads share what they find, but each key set has documents of its own.
-  const uses = found && { ...found }
-  if (uses !== undefined) usesByKeySet.set(keySet, uses)
+/** Undefined if no feature has uses. */
+async function usesOf(kernel: Kernel, projectId: string): Promise<KeyUses | undefined> {
+  const [uses] = await kernel.hooks.run(keyUses, kernel, projectId)
   return uses
 }
 
@@ -129,13 +106,9 @@ async function renderKey(
   { key, keySet, uses, time }: ShownKey,
   others: object = {},
 ): Promise<KeyDocument> {
-  const { config } = kernel
-  const state = keyState(key, await situationOf(kernel, key.projectId, keySet, time))
-  const use = uses?.of(key)
-  const { details, ...members } = toJwtKeyWithDetails(key, state, time, config)
-  const shown = { ...members, details: { ...details, ...present({ use }) }, ...others }
-  const etag = withUse(keyEntityTag(key, state, time, config.jwksMaxAge), use)
-  return { body: JSON.stringify(shown), etag }
+  const situation = await situationOf(kernel, key.projectId, keySet, time)
+  const shown = toJwtKeyWithDetails(key, situation, uses?.of(key))
+  return { body: JSON.stringify({ ...shown, ...others }), etag: keyEntityTag(key, shown, time) }
 }
 
 /** Everything that the states of the keys depend on. */
@@ -149,39 +122,21 @@ export async function situationOf(
   return { keys, replacements: found.flat(), time, jwksMaxAge: config.jwksMaxAge }
 }
 
-interface KeySetDocument {
-  projectId: string
-  keySet: KeySet
-  uses?: KeyUses | undefined
-  name: string
-}
-
 /** Documents change with time when a key expires, and when the last verifier learns of a change. */
-async function cachedDocument(
+async function reusable(
   { clock, config }: Kernel,
-  { projectId, keySet, uses, name }: KeySetDocument,
+  { projectId, keySet, uses }: { projectId: string; keySet: KeySet; uses?: KeyUses | undefined },
   render: (time: string) => Promise<KeyDocument>,
-): Promise<CachedDocument> {
+): Promise<ReusableDocument> {
   const time = clock.now()
-  let documents = documentsBy.get(uses ?? keySet)
-  if (documents === undefined || !includes(documents.validity, time)) {
-    const ends = keySet.keys.flatMap((key) => [
-      key,
-      { expireTime: activationConvergedTime(key, config.jwksMaxAge) },
-      { expireTime: convergedTime(key, isoTime(time), config.jwksMaxAge) },
-    ])
-    const heads = [{ ledgerId: projectId, hash: keySet.head }]
-    const validity = { heads, ...spanUntilExpiry(ends, time) }
-    documents = { validity, rendered: new Map() }
-    documentsBy.set(uses ?? keySet, documents)
-  }
-  const { validity, rendered } = documents
-  const known = rendered.get(name)
-  if (known !== undefined) return known
-  const document = render(isoTime(time)).then((each) => ({ ...each, validity, uses }))
-  rendered.set(name, document)
-  document.catch(() => rendered.delete(name))
-  return document
+  const ends = keySet.keys.flatMap((key) => [
+    key,
+    { expireTime: activationConvergedTime(key, config.jwksMaxAge) },
+    { expireTime: convergedTime(key, isoTime(time), config.jwksMaxAge) },
+  ])
+  const heads = [{ ledgerId: projectId, hash: keySet.head }]
+  const validity = { heads, ...spanUntilExpiry(ends, time) }
+  return { ...(await render(isoTime(time))), validity, uses }
 }
 
 /** Other requests are served while a list of thousands is written. */

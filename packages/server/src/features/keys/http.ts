@@ -6,10 +6,16 @@ import { anyObjectAsBody, bodyReader } from '../../kernel/http/body/validation.t
 import { contextOf, principalOf, projectOf } from '../../kernel/http/hooks/access.ts'
 import type { Meters } from '../../kernel/http/http-side.ts'
 import type { App } from '../../kernel/http/options.ts'
-import { KeyPath, ProjectPath, Query } from '../../kernel/http/request/parameters.ts'
+import {
+  KeyPath,
+  ProjectPath,
+  preconditionOf,
+  Query,
+} from '../../kernel/http/request/parameters.ts'
 import { type Resource, resourceRoutes } from '../../kernel/http/routes/managed-records.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { intersect } from '../../kernel/values/validity.ts'
+import type { KeyReference } from './changes.ts'
 import {
   JwtKey,
   JwtKeyCreate,
@@ -22,16 +28,16 @@ import {
   KeyStateEntry,
 } from './contract.ts'
 import {
-  type CachedDocument,
   type KeyDocument,
   keyDocument,
   listDocument,
+  type ReusableDocument,
   renderUpdate,
   statesDocument,
 } from './documents.ts'
 import { endKey } from './ending.ts'
-import { createKey, deleteKey, type KeyReference, updateKey } from './operations.ts'
-import { keyEntityTag, keyState } from './states.ts'
+import { createKey, deleteKey, toJwtKeyWithDetails, updateKey } from './operations.ts'
+import { keyEntityTag } from './states.ts'
 
 /** Long because it lists the handlers. */
 export function routes(app: App, kernel: Kernel): void {
@@ -39,25 +45,24 @@ export function routes(app: App, kernel: Kernel): void {
   resourceRoutes(app, keys, {
     async create(request, reply) {
       const own = contextOf(request, kernel)
+      const { time } = own.origin
       const key = await createKey(own, projectOf(request).id, readKey(request.body))
       const { publicUrl, jwksMaxAge } = kernel.config
       const location = `${publicUrl}/v1/projects/${key.projectId}/jwt-keys/${key.id}`
-      const situation = { keys: [key], replacements: [], time: own.origin.time, jwksMaxAge }
-      const etag = keyEntityTag(key, keyState(key, situation), own.origin.time, jwksMaxAge)
+      const situation = { keys: [key], replacements: [], time, jwksMaxAge }
+      const etag = keyEntityTag(key, toJwtKeyWithDetails(key, situation), time)
       return reply.headers({ location, etag }).send({ kid: key.id })
     },
     async list(request: FastifyRequest<{ Querystring: { active?: boolean } }>, reply) {
       const activeOnly = request.query.active === true
       const document = await listDocument(kernel, projectOf(request).id, { activeOnly })
-      reuseDocument(request, kernel, document)
-      return sendDocument(reply, document)
+      return sendReusable(request, reply, kernel, document)
     },
     async read(request: KeyRequest, reply) {
       const { link } = principalOf(request)
       const { kid } = request.params
       const document = await keyDocument(kernel, projectOf(request).id, kid, link)
-      reuseDocument(request, kernel, document)
-      return sendDocument(reply, document)
+      return sendReusable(request, reply, kernel, document)
     },
     async update(request: KeyRequest, reply) {
       const key = referenceOf(request)
@@ -78,8 +83,7 @@ export function routes(app: App, kernel: Kernel): void {
     },
     handler: async (request, reply) => {
       const document = await statesDocument(kernel, projectOf(request).id)
-      reuseDocument(request, kernel, document)
-      return sendDocument(reply, document)
+      return sendReusable(request, reply, kernel, document)
     },
   })
 }
@@ -117,7 +121,7 @@ function addEnd(app: App, kernel: Kernel): void {
 const readKey = bodyReader(JwtKeyCreate)
 const readPatch = bodyReader(JwtKeyUpdate)
 
-/** Sends the cached text unchanged; the schema of the route describes it. */
+/** Sends the text unchanged; the schema of the route describes it. */
 function sendDocument(reply: FastifyReply, { body, etag }: KeyDocument) {
   return reply.header('content-type', 'application/json').header('etag', etag).send(body)
 }
@@ -127,8 +131,7 @@ type KeyRequest = FastifyRequest<{ Params: { kid: string } }>
 /** The key that the request changes, with its precondition. */
 function referenceOf(request: KeyRequest): KeyReference {
   const { kid } = request.params
-  const ifMatch = request.headers['if-match']
-  return { projectId: projectOf(request).id, kid, ifMatch }
+  return { projectId: projectOf(request).id, kid, ...preconditionOf(request) }
 }
 
 const collection = '/v1/projects/:projectIdOrName/jwt-keys'
@@ -201,14 +204,18 @@ const keys: Resource = {
  * Lets the response cache reuse the document for the same API key, while the API key and the
  * document are both valid. The heads are read for each request.
  */
-function reuseDocument(request: FastifyRequest, { store }: Kernel, document: CachedDocument): void {
+function sendReusable(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { store }: Kernel,
+  document: ReusableDocument,
+) {
   const principal = principalOf(request)
   const { uses } = document
   const validity = intersect(principal.validity, document.validity)
-  // The ledger that the API key's validity depends on changed between the two reads.
-  if (validity === undefined) return
   const { authenticator } = request.server
-  request.reuse = {
+  // Undefined: the ledger that the API key's validity depends on changed between the two reads.
+  request.reuse = validity && {
     validity,
     headsMatch:
       uses === undefined
@@ -217,6 +224,7 @@ function reuseDocument(request: FastifyRequest, { store }: Kernel, document: Cac
             (await Promise.all([store.headsMatch(heads), uses.isCurrent()])).every(Boolean),
     onReuse: () => authenticator.recordUse(principal),
   }
+  return sendDocument(reply, document)
 }
 
 /** Error codes of rejected keys; a finer code in the error says which rule applied. */

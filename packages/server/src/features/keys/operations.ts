@@ -3,14 +3,20 @@ import type { Context, CoreConfig } from '../../kernel/context.ts'
 import { collectFaults, notFound, rejection, type Submitted } from '../../kernel/faults.ts'
 import { isActive, parseExpiryPatch, requireValidExpiry } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
-import { type KeyLimits, type KeyUpdate, keyChanges, keySubmitted } from './changes.ts'
-import type { JwtKey, JwtKeyCreate, JwtKeyUpdate, JwtKeyWithDetails, KeyState } from './contract.ts'
+import {
+  type KeyLimits,
+  type KeyReference,
+  type KeyUpdate,
+  keyChanges,
+  keySubmitted,
+} from './changes.ts'
+import type { JwtKey, JwtKeyCreate, JwtKeyUpdate, JwtKeyWithDetails, KeyUse } from './contract.ts'
 import { rejectPrivateKeys } from './exposure/incidents.ts'
 import { convergedTime } from './jwks.ts'
 import { keySetOf } from './key-sets.ts'
 import { findByKid } from './kids.ts'
 import { examineSubmission, examineText, parseKeyLabel } from './registration/submission.ts'
-import { endOf } from './states.ts'
+import { endOf, keyState, type StateSituation } from './states.ts'
 import type { KeyRecord, KeySet } from './stored.ts'
 
 export function toJwtKey(key: KeyRecord, time: string): JwtKey {
@@ -29,22 +35,22 @@ export function toJwtKey(key: KeyRecord, time: string): JwtKey {
 
 export function toJwtKeyWithDetails(
   key: KeyRecord,
-  state: KeyState,
-  time: string,
-  config: CoreConfig,
+  situation: StateSituation,
+  use?: KeyUse,
 ): JwtKeyWithDetails {
+  const { time, jwksMaxAge } = situation
   return {
     ...toJwtKey(key, time),
     details: {
-      state,
+      state: keyState(key, situation),
       kty: key.jwk.kty,
       ...present({ bits: key.bits, crv: 'crv' in key.jwk ? key.jwk.crv : undefined }),
       jwsAlgorithm: key.jwsAlgorithm,
       thumbprint: key.thumbprint,
       spkiSha256: key.spkiSha256,
-      convergedTime: convergedTime(key, time, config.jwksMaxAge),
+      convergedTime: convergedTime(key, time, jwksMaxAge),
       ...present({ publishedKid: key.publishedKid, introducedBy: key.introducedBy }),
-      ...present({ ended: endOf(key, time) }),
+      ...present({ ended: endOf(key, time), use }),
     },
   }
 }
@@ -113,32 +119,17 @@ export async function updateKey(
   }
   throwAny()
   const limits = keyLimits(config)
-  return store.commit(keyChanges.updateKey, { origin, ...target(key, config), patch, limits })
+  return store.commit(keyChanges.updateKey, { origin, ...key, patch, limits })
 }
 
 /**
  * Deletes an inactive key. Throws `key_not_found`, `key_active` or `precondition_failed`.
  */
 export async function deleteKey(
-  { store, config, origin }: RequestContext,
+  { store, origin }: RequestContext,
   key: KeyReference,
 ): Promise<void> {
-  await store.commit(keyChanges.deleteKey, { origin, ...target(key, config) })
-}
-
-/** The key in the path of a request, by its id or `publishedKid`, and the ETag that it must still have. */
-export interface KeyReference {
-  projectId: string
-  kid: string
-  ifMatch?: string | undefined
-}
-
-function target({ projectId, kid, ifMatch }: KeyReference, { jwksMaxAge }: CoreConfig) {
-  return {
-    projectId,
-    kid,
-    ...(ifMatch === undefined ? {} : { precondition: { ifMatch, jwksMaxAge } }),
-  }
+  await store.commit(keyChanges.deleteKey, { origin, ...key })
 }
 
 export function keyLimits(config: CoreConfig): KeyLimits {

@@ -1,10 +1,9 @@
 import { PubringError } from '../../errors.ts'
 import type { Voucher } from '../../kernel/access/callers.ts'
-import { keyStates } from '../../kernel/contract.ts'
 import { entityTag } from '../../kernel/entity-tags.ts'
 import { isActive, isExpired } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
-import type { EndReason, KeyState, KeyStateEntry, KeyUse } from './contract.ts'
+import type { EndReason, KeyState, KeyStateEntry } from './contract.ts'
 import { activationConvergedTime, convergedTime } from './jwks.ts'
 import type { KeyRecord, KeySummary } from './stored.ts'
 
@@ -95,19 +94,26 @@ export function toKeyStateEntry(key: KeyRecord, situation: StateSituation): KeyS
 }
 
 /**
- * The tag of a JWT key. It covers everything that a response shows of the key and that can change,
- * because `updateTime` alone does not tell apart two changes in one millisecond.
+ * The tag that a change of the key compares. It has all members that can be changed, because `updateTime`
+ * alone does not tell apart two changes in one millisecond.
  */
-export function keyEntityTag(
-  key: KeyRecord,
-  state: KeyState,
-  time: string,
-  jwksMaxAge: number,
-): string {
+export function changeTag(key: KeyRecord, time: string): string {
   const { id, updateTime, label, expireTime = '' } = key
-  const converged = convergedTime(key, time, jwksMaxAge)
-  const members = [id, updateTime, label, isActive(key, time), expireTime, converged, state]
-  return entityTag(JSON.stringify([...members, endOf(key, time)]))
+  const members = [id, updateTime, label, isActive(key, time), expireTime, endOf(key, time)]
+  return entityTag(JSON.stringify(members))
+}
+
+/** The tag of a key as a response shows it: the `changeTag`, and a digest of everything shown. */
+export function keyEntityTag(key: KeyRecord, shown: object, time: string): string {
+  return `${changeTag(key, time).slice(0, -1)}.${entityTag(JSON.stringify(shown)).slice(1)}`
+}
+
+/**
+ * An `If-Match` with the `changeTag`s alone: neither a report of a key's use nor a state that time or a
+ * rotation changes may make a change fail.
+ */
+export function changeTagsOf(ifMatch: string | undefined): string | undefined {
+  return ifMatch?.replace(/\.[\w-]*"/g, '"')
 }
 
 /** The end of an inactive key. One that was never active has none, or the reason alone. */
@@ -118,22 +124,6 @@ export function endOf(
   const { enabled, expireTime, endReason, endTime = enabled ? expireTime : undefined } = key
   if ((endTime ?? endReason) === undefined || isActive(key, now)) return undefined
   return { ...present({ time: endTime }), reason: endReason ?? 'unspecified' }
-}
-
-/** The tag of a key with its use. `withoutUse` gives the one of the key alone, which a change compares. */
-export function withUse(tag: string, use: KeyUse | undefined): string {
-  if (use === undefined) return tag
-  return `${tag.slice(0, -1)}.${entityTag(JSON.stringify(use)).slice(1)}`
-}
-
-/** An `If-Match` whose tags leave out the uses: a report must not make a change fail. */
-export function withoutUse(ifMatch: string): string {
-  return ifMatch.replace(/\.[\w-]*"/g, '"')
-}
-
-/** Its tags in all states, for a change: the state depends on the time and on rotations. */
-export function keyEntityTags(key: KeyRecord, time: string, jwksMaxAge: number): string[] {
-  return keyStates.map((state) => keyEntityTag(key, state, time, jwksMaxAge))
 }
 
 type Vouched = Pick<KeySummary, 'id' | 'enabled' | 'expireTime' | 'introducedBy'>

@@ -5,7 +5,7 @@ import type { PublishedDigests } from '../../../kernel/ledger/chain.ts'
 import { parseStored } from '../../../kernel/storage/schema.ts'
 import { isActive, isExpired } from '../../../kernel/values/times.ts'
 import { jwksEntry } from '../jwks.ts'
-import { kidOf, placeholder } from '../kids.ts'
+import { kidOf, placeholder, placeholderJwks } from '../kids.ts'
 import type { KeyRecord } from '../stored.ts'
 
 /** A key in the list of what a project publishes. */
@@ -136,7 +136,7 @@ function textsOf(entries: readonly Entry[], hadKeys: boolean): PublishedTexts {
   return {
     list: canonicalJson(isReplaced ? [placeholderKey, ...list] : list),
     jwks: isReplaced
-      ? JSON.stringify({ keys: [placeholder] })
+      ? placeholderJwks
       : common.length === entries.length
         ? jwksFull
         : jwksText(common),
