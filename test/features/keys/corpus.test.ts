@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { intakeCodes } from '../../../packages/intake/src/codes.ts'
 import { slowCodes } from '../../../packages/intake/src/rsa/index.ts'
-import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
+import { newProject } from '../../support/app/keys.ts'
 import { fixture } from '../../support/keys/intake.ts'
 
 interface Case {
@@ -19,7 +19,9 @@ interface Case {
 /** The verdict on each file is tested with the intake; here, one file stands for all of its group. */
 const manifest: Case[] = JSON.parse(fixture('keys/manifest.json'))
 const groupOf = (one: Case) =>
-  [one.code, one.after, one.code === 'ok' && `${algorithmOf(one)} ${one.normalised}`].join()
+  one.code === 'ok'
+    ? `${algorithmOf(one)} ${one.normalised}`
+    : `${intakeCodes[one.code]} ${one.after}`
 const cases = [...new Map(manifest.map((one) => [groupOf(one), one])).values()]
 
 /** The algorithm that a person would choose who sees the file. */
@@ -36,80 +38,65 @@ function algorithmOf({ file, alg }: Case): string {
 }
 
 const app = await startApp()
-/** Private keys go to a registry of their own: their public halves are blocked in it from then on. */
-const blocking = await startApp()
 
-function appFor({ code }: Case): TestApp {
-  return code === 'private_key_submitted' ? blocking : app
-}
-
-/** Registers in a project of its own, after what must be there. */
-async function register(one: Case) {
-  const name = `p-${newId().slice(-12)}`
-  const app = appFor(one)
-  await app.send('POST', '/v1/projects', { body: { name } })
-  const post = (file: string) =>
-    app.send('POST', `/v1/projects/${name}/jwt-keys`, {
-      body: { name: file, algorithm: algorithmOf(one), publicKeyPem: fixture(`keys/${file}`) },
-    })
-  if (one.after !== undefined) expect((await post(one.after)).statusCode).toBe(201)
+let projects = 0
+/** Registers in a project of its own, after what must be there; checks it without that. */
+async function submit(one: Case, on: TestApp) {
+  projects += 1
+  const { keys } = await newProject(on, `p-${projects}`)
+  const bodyOf = (file: string) => ({
+    algorithm: algorithmOf(one),
+    publicKeyPem: fixture(`keys/${file}`),
+  })
+  const post = (file: string) => on.send('POST', keys, { body: { name: file, ...bodyOf(file) } })
+  const kid = one.after === undefined ? undefined : (await post(one.after)).json().kid
   const created = await post(one.file)
-  const listed = await app.send('GET', `/v1/projects/${name}/jwt-keys`)
-  return { created, listed: listed.json() }
+  const checked = await on.send('POST', '/v1/key-checks', { body: bodyOf(one.file) })
+  const listed = (await on.send('GET', keys)).json()
+  return { kid, created, listed, checked: checked.json() }
 }
 
 describe.each(cases.filter((one) => one.expect === 'accept'))('$file ($why)', (one) => {
   test('is registered, listed as the check shows it, as one canonical PUBLIC KEY block', async () => {
-    const { created, listed } = await register(one)
+    const { created, listed, checked } = await submit(one, app)
     expect(created.statusCode, created.body).toBe(201)
     expect(listed).toHaveLength(1)
-    expect(listed[0].publicKeyPem).toMatch(
+    const { publicKeyPem } = listed[0]
+    expect(publicKeyPem).toMatch(
       /^-----BEGIN PUBLIC KEY-----\n([A-Za-z0-9+/]{64}\n)*[A-Za-z0-9+/=]{1,64}\n-----END PUBLIC KEY-----\n$/,
     )
-    const publicKeyPem = fixture(`keys/${one.file}`)
-    const checked = await app.send('POST', '/v1/key-checks', {
-      body: { publicKeyPem, algorithm: algorithmOf(one) },
-    })
-    expect(checked.json()).toMatchObject({
-      accepted: true,
-      faults: [],
-      publicKeyPem: listed[0].publicKeyPem,
-      key: { thumbprint: expect.stringMatching(/^[\w-]{43}$/) },
-    })
+    const key = { thumbprint: expect.stringMatching(/^[\w-]{43}$/) }
+    expect(checked).toMatchObject({ accepted: true, faults: [], publicKeyPem, key })
   })
 })
 
-const refusals = cases.filter((one) => one.expect === 'reject')
-
-function problemOf({ code }: Case): string {
-  return code === 'ok' ? '' : intakeCodes[code]
-}
-
-describe.each(refusals)('$file ($why)', (one) => {
+describe.each(cases.filter((one) => one.expect === 'reject'))('$file ($why)', (one) => {
   test(`is refused as ${one.code}, and nothing of it is listed or repeated`, async () => {
-    const { created, listed } = await register(one)
+    const { code } = one
+    if (code === 'ok') throw new Error('a refusal without a code')
+    // Private keys go to a registry of their own: their public halves are blocked in it from then on.
+    const { created, listed, checked, kid } = await submit(
+      one,
+      code === 'private_key_submitted' ? await startApp() : app,
+    )
     expect(created.statusCode).toBe(400)
     expect(created.json()).toMatchObject({
-      code: problemOf(one),
-      errors: [{ pointer: '/publicKeyPem', code: one.code }, ...created.json().errors.slice(1)],
+      code: intakeCodes[code],
+      errors: [{ pointer: '/publicKeyPem', code }, ...created.json().errors.slice(1)],
     })
-    expect(listed).toHaveLength(one.after === undefined ? 0 : 1)
+    expect(listed.map(({ id }: { id: string }) => id)).toEqual([kid ?? []].flat())
     const longest = longestLine(fixture(`keys/${one.file}`))
     if (longest.length >= 24) expect(created.body).not.toContain(longest.slice(0, 24))
-  })
-})
-
-/** The check knows no project, so what is refused beside another key alone is fine here. */
-describe.each(refusals.filter(({ after }) => after === undefined))('$file ($why)', (one) => {
-  test(`is refused as ${one.code} by the check`, async () => {
-    const publicKeyPem = fixture(`keys/${one.file}`)
-    const checked = await appFor(one).send('POST', '/v1/key-checks', {
-      body: { publicKeyPem, algorithm: algorithmOf(one) },
-    })
-    expect(checked.statusCode).toBe(200)
-    const report = checked.json()
-    expect(report).toMatchObject({ accepted: false, problem: problemOf(one) })
-    expect(report.faults[0].code).toBe(one.code)
+    if (kid === undefined) {
+      expect(checked).toMatchObject({ accepted: false, problem: intakeCodes[code] })
+      expect(checked.faults[0].code).toBe(code)
+      return
+    }
+    // The check and another project must not learn of the other key.
+    expect(created.json().detail).toContain(kid)
+    expect(checked.accepted).toBe(true)
+    const { after: _after, ...alone } = one
+    expect((await submit(alone, app)).created.statusCode).toBe(201)
   })
 })
 

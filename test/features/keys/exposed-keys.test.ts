@@ -1,11 +1,11 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import {
   type LedgerEvent,
   systemLedgerId,
 } from '../../../packages/server/src/kernel/ledger/chain.ts'
 import { readEvents } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
-import { startApp, type TestApp } from '../../support/app/app.ts'
-import { ecKey, edKey, privatePem, type TestKey } from '../../support/keys/pem.ts'
+import { startApp } from '../../support/app/app.ts'
+import { ecKey, privatePem, type TestKey } from '../../support/keys/pem.ts'
 import { signToken } from '../../support/keys/tokens.ts'
 
 const app = await startApp({ config: { maxKeysPerProject: 500, maxJwksBytes: 1_000_000 } })
@@ -54,11 +54,12 @@ describe('a key that is registered when its private half is submitted', () => {
     ])
     const read = await app.send('GET', `${keys('payments')}/${kid}`)
     expect(read.json().active).toBe(true)
+    const again = await app.send('POST', keys('payments'), { body: body(key.publicKeyPem) })
+    expect(again.json().code).toBe('compromised_key')
   })
 
   test('in another project: its ledger tells of it without an actor, the error says nothing', async () => {
-    const key = ecKey()
-    const [active, inactive] = [key, ecKey()]
+    const [active, inactive] = [ecKey(), ecKey()]
     const kid = await register('elsewhere', active)
     const asleep = await register('elsewhere', inactive)
     const url = `${keys('elsewhere')}/${asleep}`
@@ -77,32 +78,15 @@ describe('a key that is registered when its private half is submitted', () => {
     }
   })
 
-  test('is recorded once, however often and wherever it is submitted', async () => {
-    const key = ecKey()
-    const kid = await register('elsewhere', key)
-    for (const project of ['payments', 'elsewhere', 'payments']) await submit(project, key)
-    const check = { publicKeyPem: privatePem(key) }
-    const checked = await app.send('POST', '/v1/key-checks', { body: check })
-    expect(checked.json().problem).toBe('private_key_submitted')
-    expect(await weaknessesOf(other.id, kid)).toHaveLength(1)
-  })
-
-  test('is recorded by the check of a bound API key, too', async () => {
+  test('is recorded once, however often and wherever it is submitted, by a check too', async () => {
     const key = ecKey()
     const kid = await register('elsewhere', key)
     const headers = { 'x-api-key': await app.apiKey('reader', other.id) }
     const check = { publicKeyPem: privatePem(key) }
     const checked = await app.send('POST', '/v1/key-checks', { body: check, headers })
     expect(checked.json().faults[0].detail).toContain(kid)
+    for (const project of ['payments', 'elsewhere', 'payments']) await submit(project, key)
     expect(await weaknessesOf(other.id, kid)).toHaveLength(1)
-  })
-
-  test('is not registered a second time, even as a duplicate', async () => {
-    const key = ecKey()
-    await register('payments', key)
-    await submit('payments', key)
-    const again = await app.send('POST', keys('payments'), { body: body(key.publicKeyPem) })
-    expect(again.json().code).toBe('compromised_key')
   })
 })
 
@@ -183,117 +167,6 @@ test('both halves at once, in two projects: the key is refused, or the incident 
       expect(created.json().code).toBe('compromised_key')
     }
   }
-})
-
-describe('a private key in a text that would be stored', () => {
-  const apiKeys = '/v1/api-keys'
-  /** Short enough for a label, and in the characters of a project's name. */
-  const hexOf = (key: TestKey) => {
-    privatePem(key)
-    return key.privateKey.export({ type: 'pkcs8', format: 'der' }).toString('hex')
-  }
-
-  interface Place {
-    place: string
-    pointer: string
-    /** The ledger that hears of it; absent: the system's. */
-    inProject?: true
-    send(text: string): ReturnType<TestApp['send']>
-  }
-  /** Each test has an API key of its own, whose incidents are few enough to be events. */
-  let headers: { 'x-api-key': string }
-  beforeEach(async () => {
-    headers = { 'x-api-key': await app.apiKey('admin') }
-  })
-  const post = (url: string, content: object) => app.send('POST', url, { body: content, headers })
-  const patch = (url: string, content: object) => app.send('PATCH', url, { body: content, headers })
-  const places: Place[] = [
-    {
-      place: 'the name of a new key',
-      pointer: '/name',
-      inProject: true,
-      send: (text) => post(keys('payments'), body(ecKey().publicKeyPem, text)),
-    },
-    {
-      place: 'the label of a new key',
-      pointer: '/label',
-      inProject: true,
-      send: (label) =>
-        post(keys('payments'), {
-          label,
-          algorithm: 'ES256',
-          publicKeyPem: ecKey().publicKeyPem,
-        }),
-    },
-    {
-      place: 'the new label of a key',
-      pointer: '/label',
-      inProject: true,
-      send: async (label) => patch(`${keys('payments')}/${await newKid()}`, { label }),
-    },
-    {
-      place: 'the name of a new API key',
-      pointer: '/name',
-      send: (name) => post(apiKeys, { name, role: 'reader' }),
-    },
-    {
-      place: 'the new name of an API key',
-      pointer: '/name',
-      send: async (name) => {
-        const { id } = (await post(apiKeys, { name: 'n', role: 'reader' })).json()
-        return patch(`${apiKeys}/${id}`, { name })
-      },
-    },
-    {
-      place: 'the name of a new project',
-      pointer: '/name',
-      send: (name) => post('/v1/projects', { name }),
-    },
-    {
-      place: 'the new name of a project',
-      pointer: '/name',
-      inProject: true,
-      send: (name) => patch('/v1/projects/payments', { name }),
-    },
-  ]
-  const newKid = () => register('payments', ecKey())
-
-  test.each(places)(
-    '$place: is refused, blocked and told',
-    async ({ pointer, inProject, send }) => {
-      const key = edKey()
-      const refused = await send(hexOf(key))
-      expect(refused.statusCode, refused.body).toBe(400)
-      expect(refused.json()).toMatchObject({
-        code: 'private_key_submitted',
-        errors: [{ pointer, code: 'private_key_submitted' }],
-      })
-      const events = await eventsOf(inProject ? app.project.id : systemLedgerId)
-      expect(events.at(-1)).toMatchObject({
-        type: 'private_key.refused',
-        requestId: refused.headers['x-request-id'],
-      })
-      const { publicKeyPem } = key
-      const publicHalf = { name: 'n', algorithm: 'EdDSA', publicKeyPem }
-      expect((await post(keys('payments'), publicHalf)).json().code).toBe('compromised_key')
-    },
-  )
-
-  test('a whole PEM block, line breaks and all, is an incident and no bad character', async () => {
-    const key = ecKey()
-    const named = body(ecKey().publicKeyPem, privatePem(key))
-    expect((await post(keys('payments'), named)).json().code).toBe('private_key_submitted')
-    const answer = await post(keys('payments'), body(key.publicKeyPem))
-    expect(answer.json().code).toBe('compromised_key')
-  })
-
-  test('beside a bad label a private key counts as submitted all the same', async () => {
-    const key = ecKey()
-    const answer = await post(keys('payments'), body(privatePem(key), ' '))
-    expect(answer.json().code).toBe('private_key_submitted')
-    const later = await post(keys('payments'), body(key.publicKeyPem))
-    expect(later.json().code).toBe('compromised_key')
-  })
 })
 
 test('a reader that checks private keys without end disturbs the system’s ledger ten times', async () => {

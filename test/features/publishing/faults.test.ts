@@ -38,8 +38,7 @@ const publicUrls = () => [
   discoveryUrl,
 ]
 /** The server polls for it with pauses of up to two seconds. */
-const whenBack = (app = server) =>
-  waitUntil(async () => (await app.send('GET', keysUrl)).statusCode === 200)
+const whenBack = () => waitUntil(async () => (await server.send('GET', keysUrl)).statusCode === 200)
 const get = (url: string, headers: Record<string, string> = {}) => fetchJwks(server, headers, url)
 
 describe('while the database is unavailable', () => {
@@ -48,18 +47,20 @@ describe('while the database is unavailable', () => {
     const start = clock.monotonic()
     const passUntil = (age: number) => clock.advance(Math.max(0, start + age - clock.monotonic()))
     const fault = await server.database.destroy()
-    for (const age of [0, 1_000, 61_000, 581_000]) {
+    for (const age of [0, 61_000, 581_000]) {
       passUntil(age)
       for (const [index, url] of publicUrls().entries()) {
         const response = await get(url)
         expect(response.statusCode).toBe(200)
         expect(response.body).toBe(good[index]?.body)
         expect(response.headers.etag).toBe(good[index]?.headers.etag)
-        const isStale = response.headers.age !== undefined
-        if (age > 0) expect(isStale).toBe(true)
-        expect(maxAgeOf(response.headers)).toBe(isStale ? 0 : 60)
         const known = await get(url, { 'if-none-match': String(response.headers.etag) })
         expect(known.statusCode).toBe(304)
+        for (const { headers } of [response, known]) {
+          const isStale = headers.age !== undefined
+          if (age > 0) expect(Number(headers.age)).toBeGreaterThanOrEqual(age / 1_000)
+          expect(maxAgeOf(headers)).toBe(isStale ? 0 : 60)
+        }
       }
     }
     passUntil(601_000)
@@ -155,18 +156,6 @@ describe('while the database is unavailable', () => {
     expect(events.map(({ id }) => Number.parseInt(id, 10))).toEqual(events.map((_, i) => i + 1))
     reader.close()
     await reader.endedCleanly
-  })
-
-  test('a limit of 0 serves no stale document', async () => {
-    const strict = await startApp({ clock, config: { jwksStaleLimit: 0 } })
-    await registerKey(strict)
-    expect((await fetchJwks(strict)).statusCode).toBe(200)
-    const fault = await strict.database.destroy()
-    clock.advance(500)
-    expect((await fetchJwks(strict)).statusCode).toBe(503)
-    await fault.restore()
-    await whenBack(strict)
-    expect((await fetchJwks(strict)).statusCode).toBe(200)
   })
 })
 

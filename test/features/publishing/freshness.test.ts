@@ -95,6 +95,8 @@ describe('expireTime', () => {
       [3_600, 60],
       [7_199.5, 0],
       [7_200, 60],
+      // The clock is set back.
+      [90, 30],
     ] as const) {
       time = start + second * 1_000
       expect(await maxAge(), `after ${second} s`).toBe(expected)

@@ -46,7 +46,7 @@ describe('projects with and without a key set', () => {
     expect(maxAgeOf(answer.headers)).toBe(60)
   })
 
-  test.each(['nope', '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71', 'team%2Fapp', '%00', 'A'.repeat(300)])(
+  test.each(['nope', '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71', 'team%2Fapp', '%00'])(
     'the project %s is not there: 404, not to be cached, readable by every origin',
     async (name) => {
       const answer = await get(`/v1/projects/${name}/.well-known/jwks.json`)
@@ -84,19 +84,12 @@ describe('projects with and without a key set', () => {
     expect((await get(`/v1/projects/${id}/.well-known/jwks.json`)).statusCode).toBe(200)
   })
 
-  test.each(['/', '//', '?', '?v=1&v=2&__proto__=1', '#x'])(
+  test.each(['/', '?v=1&v=2&__proto__=1', '#x'])(
     'with %s appended it is 200 or 404, never a redirect',
     async (suffix) => {
       const answer = await get(byId + suffix)
       expect(answer.statusCode).toBe(suffix.startsWith('/') ? 404 : 200)
       expect(answer.headers).not.toHaveProperty('location')
-    },
-  )
-
-  test.each(['//v1/projects/payments/.well-known/jwks.json', jwksUrl.toUpperCase()])(
-    '%s is not the address',
-    async (url) => {
-      expect((await get(url)).statusCode).toBe(404)
     },
   )
 
@@ -114,14 +107,9 @@ describe('projects with and without a key set', () => {
     }
     // RFC 8414 section 3.3: the issuer is the one into which the path was inserted.
     expect(JSON.parse(body).issuer).toBe(`https://keys.example.com/base/v1/projects/${id}`)
-  })
-
-  test('other well-known URLs are 404', async () => {
-    for (const url of [
-      `/.well-known/openid-configuration/v1/projects/${server.project.id}`,
-      `/.well-known/oauth-authorization-server/v1/projects/${server.project.id}`,
-    ]) {
-      expect((await get(url)).json().code).toBe('route_not_found')
+    for (const name of ['openid-configuration', 'oauth-authorization-server']) {
+      const other = await get(`/.well-known/${name}/v1/projects/${id}`)
+      expect(other.json().code).toBe('route_not_found')
     }
   })
 
@@ -132,44 +120,27 @@ describe('projects with and without a key set', () => {
   })
 })
 
-describe('every caller gets the same response', () => {
-  test.each([
-    ['without headers', {}],
-    ['an invalid API key', { 'x-api-key': 'pubring_nope' }],
-    ['a cookie', { cookie: 'session=1' }],
-    ['Authorization', { authorization: 'Bearer x' }],
-    ['another Host', { host: 'evil.example', 'x-forwarded-host': 'evil.example' }],
-    ['forwarded headers', { forwarded: 'host=evil.example', 'x-forwarded-proto': 'http' }],
-    ['an encoding', { 'accept-encoding': 'gzip, br' }],
-  ])('%s', async (_name, headers: Record<string, string>) => {
-    for (const url of [jwksUrl, byId, `${byId}?x=1`, discoveryUrl]) {
-      const plain = await get(url)
-      const answer = await get(url, headers)
-      expect(answer.statusCode).toBe(200)
-      expect(answer.body).toBe(plain.body)
-      expect(answer.headers.etag).toBe(plain.headers.etag)
-      expect(answer.headers).not.toHaveProperty('set-cookie')
-      expect(answer.headers).not.toHaveProperty('content-encoding')
+test.each<[string, Record<string, string>]>([
+  ['an invalid API key', { 'x-api-key': 'pubring_nope' }],
+  ['an admin’s API key', { 'x-api-key': server.admin }],
+  ['a cookie and Authorization', { cookie: 'session=1', authorization: 'Bearer x' }],
+  ['another Host', { host: 'evil.example', 'x-forwarded-host': 'evil.example' }],
+  ['forwarded headers', { forwarded: 'host=evil.example', 'x-forwarded-proto': 'http' }],
+  ['an encoding', { 'accept-encoding': 'gzip, br' }],
+  ['a media type', { accept: 'application/json;q=0, text/html' }],
+])('every caller gets the same response: with %s', async (_name, headers) => {
+  for (const url of [jwksUrl, byId, `${byId}?x=1`, discoveryUrl]) {
+    const plain = await get(url)
+    const answer = await get(url, headers)
+    expect(answer.statusCode).toBe(200)
+    expect(answer.body).toBe(plain.body)
+    const { etag } = plain.headers
+    expect(answer.headers).toMatchObject({ etag, 'content-type': 'application/json' })
+    for (const name of ['set-cookie', 'content-encoding', 'vary']) {
+      expect(answer.headers).not.toHaveProperty(name)
     }
-  })
-
-  test('with a revoked API key, a reader’s and an admin’s', async () => {
-    const secret = await server.apiKey('reader')
-    for (const key of [secret, server.admin]) {
-      expect((await get(jwksUrl, { 'x-api-key': key })).body).toBe((await get(jwksUrl)).body)
-    }
-  })
+  }
 })
-
-test.each([undefined, '*/*', 'application/jwk-set+json', 'text/html', 'application/json;q=0'])(
-  'the key set is application/json, also for Accept: %s',
-  async (accept) => {
-    const answer = await get(jwksUrl, accept === undefined ? {} : { accept })
-    expect([answer.statusCode, answer.headers['content-type']]).toEqual([200, 'application/json'])
-    expect(answer.headers.vary).toBeUndefined()
-    expect(answer.headers.etag).toBe((await get(jwksUrl)).headers.etag)
-  },
-)
 
 test.each(['jwks.json', 'jwks-full.json', 'keys.pem', '%s.pem'])(
   '%s by name tells its address by id, also with 304',
@@ -192,9 +163,7 @@ test.each(['jwks.json', 'jwks-full.json', 'keys.pem', '%s.pem'])(
 describe('ETag', () => {
   test.each([
     ['the ETag', (tag: string) => tag],
-    ['the weak ETag', (tag: string) => `W/${tag}`],
-    ['a list with the ETag', (tag: string) => `"a", W/"b" , ${tag}`],
-    ['an asterisk', () => '*'],
+    ['a list with the weak ETag', (tag: string) => `"a", W/"b" , W/${tag}`],
   ])(
     'If-None-Match with %s: 304 without content, with ETag, Cache-Control and CORS',
     async (_name, header) => {
@@ -214,16 +183,10 @@ describe('ETag', () => {
     },
   )
 
-  test.each(['"other"', 'W/"other"', 'nonsense', ''])(
-    'If-None-Match: %s gives 200',
-    async (tag) => {
-      expect((await get(jwksUrl, { 'if-none-match': tag })).statusCode).toBe(200)
-    },
-  )
-
   test('changes with the bytes and returns with them; unpublished changes do not affect it', async () => {
     await registerKey(server)
-    const before = await get(jwksUrl)
+    const before = await get(jwksUrl, { 'if-none-match': '"other"' })
+    expect(before.statusCode).toBe(200)
     const kid = await registerKey(server)
     const after = await get(jwksUrl, { 'if-none-match': String(before.headers.etag) })
     expect(after.statusCode).toBe(200)

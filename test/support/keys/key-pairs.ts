@@ -26,12 +26,12 @@ export function freshPair(kind: string): KeyPair {
   return kind.startsWith('RSA') ? drawPair(kind, generate) : generate()
 }
 
-/** One pair of each kind, for the whole run. */
-const pairs = Object.fromEntries(kindNames.map((kind) => [kind, generatorOf(kind)()]))
+const pairs = new Map<string, KeyPair>()
 
-export function pairOf(name: string) {
-  const pair = pairs[name]
-  if (pair === undefined) throw new Error(name)
+/** One pair of each kind, for the whole run. */
+export function pairOf(name: string): KeyPair {
+  const pair = pairs.get(name) ?? generatorOf(name)()
+  pairs.set(name, pair)
   return pair
 }
 

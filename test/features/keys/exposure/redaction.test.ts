@@ -27,12 +27,9 @@ describe('redact', () => {
   test.each([
     ['an API key', apiKey],
     ['an API key that was not copied whole', apiKey.slice(0, 40)],
-    ['an API key with a typing error', `${apiKey}x`],
     ['a PEM block', pem],
     ['a PEM block with written-out line breaks', pem.replaceAll('\n', '\\n')],
     ['a PEM block that was cut off', pem.slice(0, 900)],
-    ['PEM of a public key', ed.publicKeyPem],
-    ['PEM in one line', pem.replaceAll('\n', ' ')],
     [
       'PEM with headers',
       pem.replace('\n', '\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,00\n\n'),
