@@ -224,13 +224,6 @@ describe('the URL', () => {
     await page.getByText('No keys yet').waitFor()
     await page.context().close()
   })
-
-  test('without the fragment opens the same page', async () => {
-    const page = await console_.open('/')
-    await page.goto(`${console_.server.url}/console/projects/default/keys`)
-    await page.getByText('No keys yet').waitFor()
-    expect(page.url()).toBe(`${console_.server.url}/console/#/projects/default/keys`)
-  })
 })
 
 test('the content security policy allows no inline scripts or styles, no framing and no other host', async () => {

@@ -14,7 +14,6 @@ import { type Client, createClient } from '../../../packages/client/src/index.ts
 import { buildApp } from '../../../packages/server/src/app.ts'
 import { loadConfig } from '../../../packages/server/src/config/server-settings.ts'
 import { prepareRegistry } from '../../../packages/server/src/first-start.ts'
-import { listenOn } from '../../../packages/server/src/listen.ts'
 import type { Clock } from '../../../packages/server/src/runtime/clock.ts'
 import { endLater } from '../ending.ts'
 import { expectNoSecret, rememberSecret } from '../secrets.ts'
@@ -165,7 +164,7 @@ async function startServer(folder: string, env: Record<string, string>, clock?: 
   })
   await registry.prepared
   const { newSecret = '' } = await prepareRegistry(registry.context, config.adminApiKey)
-  await listenOn(app, config)
+  await app.listen({ host: config.host, port: config.port })
   const apiKey = rememberSecret('an API key', newSecret)
   return { url: `http://127.0.0.1:${config.port}`, folder, apiKey, close }
 }

@@ -121,7 +121,7 @@ test.each(kinds)('%s has these headers only', async (_kind, status, names, send)
   expect([statusCode, own.sort()]).toEqual([status, names.split(' ').sort()])
 })
 
-test.each(['/console/', '/console', '/docs/', '/docs/errors', '/console/absent.js'])(
+test.each(['/console/', '/console', '/docs/', '/docs/errors'])(
   '%s tells browsers to load nothing from elsewhere and not to frame it',
   async (url) => {
     const { headers } = await server.inject({ url })

@@ -40,18 +40,17 @@ export async function addConsole(app: FastifyInstance): Promise<void> {
         reply.code(308).headers({ location: 'console/', 'cache-control': 'no-cache' }).send(),
     })
   }
-  if (existsSync(built)) {
-    addPage(app, '/register', 'register.html')
-    await app.register(consoleFiles, { prefix: '/console' })
-  } else for (const url of ['/console/', '/register']) addNotBuilt(app, url)
-}
-
-async function consoleFiles(app: FastifyInstance): Promise<void> {
-  app.addHook('onRoute', (route) => {
-    route.schema = { ...route.schema, hide: true }
-  })
-  addPage(app, '/', 'index.html')
-  await addFilesAndDeepLinks(app)
+  if (!existsSync(built)) {
+    for (const url of ['/console/', '/register']) addNotBuilt(app, url)
+    return
+  }
+  addPage(app, '/console/', 'index.html')
+  addPage(app, '/register', 'register.html')
+  const names = await readdir(built, { recursive: true })
+  addFiles(
+    app,
+    names.map((name) => name.replaceAll('\\', '/')),
+  )
 }
 
 function addPage(app: FastifyInstance, url: string, name: string): void {
@@ -59,7 +58,6 @@ function addPage(app: FastifyInstance, url: string, name: string): void {
     method: 'GET',
     url,
     schema: { hide: true },
-    prefixTrailingSlash: 'slash',
     handler: async (_request, reply) => {
       const html = await readFile(join(built, name), 'utf8')
       const nonce = randomBytes(16).toString('base64')
@@ -71,30 +69,6 @@ function addPage(app: FastifyInstance, url: string, name: string): void {
   })
 }
 
-/** Names and ids, as in the fragments of the console; nothing that a proxy would normalize. */
-const deepLink = /^(?:[\w-]{1,128}\/){0,5}[\w-]{1,128}\/?$/
-
-/**
- * Serves the files that exist at the start, so that no text of a request becomes a path on the
- * disk, and redirects `/console/projects/…` to `/console/#/projects/…`.
- */
-async function addFilesAndDeepLinks(app: FastifyInstance): Promise<void> {
-  const names = await readdir(built, { recursive: true })
-  const files = new Set(names.map((name) => name.replaceAll('\\', '/')))
-  app.route({
-    method: 'GET',
-    url: '/*',
-    handler: async (request, reply) => {
-      const [path = ''] = request.url.split('?')
-      const page = path.replace(/^\/console\//, '')
-      if (files.has(page) && isServed(page)) return sendFile(request, reply, page, files)
-      if (!deepLink.test(page)) throw noSuchFile()
-      const up = '../'.repeat(page.split('/').length - 1)
-      return reply.header('cache-control', 'no-cache').redirect(`${up || './'}#/${page}`, 302)
-    },
-  })
-}
-
 function noSuchFile(): PubringError {
   return new PubringError('route_not_found', 'The console has no such file. Reload the page.')
 }
@@ -102,17 +76,36 @@ function noSuchFile(): PubringError {
 /** Suffixes of compressed files, by their content coding. */
 const suffixes = { br: '.br', gzip: '.gz' }
 
-/** Sends a file, or the compressed one beside it if the client accepts that. */
+/**
+ * Adds a route for each file that exists at the start, so that no text of a request becomes a path on
+ * the disk. Pages have their own, and a compressed file is sent instead of the one beside it.
+ */
+function addFiles(app: FastifyInstance, names: readonly string[]): void {
+  const isServed = (name: string) =>
+    /\.\w+$/.test(name) && !/^(?:index|register)\.html|\.(?:br|gz)$/.test(name)
+  for (const name of names.filter(isServed)) {
+    const codings = (['br', 'gzip'] as const).filter((each) =>
+      names.includes(name + suffixes[each]),
+    )
+    app.route({
+      method: 'GET',
+      url: `/console/${name}`,
+      schema: { hide: true },
+      handler: (request, reply) => sendFile(request, reply, name, codings),
+    })
+  }
+}
+
+/** Sends a file in the coding that the client accepts, of those that exist. */
 async function sendFile(
   request: FastifyRequest,
   reply: FastifyReply,
   name: string,
-  stored: ReadonlySet<string>,
+  codings: (keyof typeof suffixes)[],
 ) {
   // Loaded with the first file, because a start would take 25 ms longer with them.
   const { send, mime } = await import('@fastify/send')
   const { negotiate } = await import('@fastify/accept-negotiator')
-  const codings = (['br', 'gzip'] as const).filter((coding) => stored.has(name + suffixes[coding]))
   const coding = negotiate(request.headers['accept-encoding'] ?? 'identity', codings)
   const path = coding === null ? name : name + suffixes[coding]
   const options = { root: built, cacheControl: false, acceptRanges: false }
@@ -132,11 +125,6 @@ async function sendFile(
       vary: 'Accept-Encoding',
     })
     .send(file.stream)
-}
-
-/** Excludes the pages, which addPage serves, and compressed files, which are sent instead of others. */
-function isServed(name: string): boolean {
-  return /\.\w+$/.test(name) && !/^(?:index|register)\.html|\.(?:br|gz)$/.test(name)
 }
 
 function addNotBuilt(app: FastifyInstance, url: string): void {

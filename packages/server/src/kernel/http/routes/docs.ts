@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import Fastify, { type FastifyInstance } from 'fastify'
 import { errorTable } from '../../../errors.ts'
 import { entityTag } from '../../entity-tags.ts'
 import type { HttpOptions } from '../options.ts'
@@ -28,20 +28,19 @@ export function descriptionRoute(
   app: FastifyInstance,
   { publicUrl }: Pick<HttpOptions, 'publicUrl'>,
 ): void {
-  let document: { body: Buffer; etag: string } | undefined
-  async function read(): Promise<{ body: Buffer; etag: string }> {
+  let document: Content | undefined
+  async function read(): Promise<Content> {
     const description = JSON.parse(await readFile(generated, 'utf8'), (_name, value) =>
       typeof value === 'string' ? value.replaceAll(generatedFor, () => publicUrl) : value,
     )
-    const body = Buffer.from(JSON.stringify(description))
-    return { body, etag: entityTag(body) }
+    return contentOf(Buffer.from(JSON.stringify(description)))
   }
   app.route({
     method: ['GET', 'HEAD'],
     url: '/openapi.json',
     config: { etag: true },
     schema: { hide: true },
-    handler: async (_request, reply) => {
+    async handler(_request, reply) {
       document ??= await read()
       const { body, etag } = document
       return reply
@@ -50,6 +49,16 @@ export function descriptionRoute(
         .send(body)
     },
   })
+}
+
+/** A body and its tag, computed once. */
+interface Content {
+  body: Buffer
+  etag: string
+}
+
+function contentOf(body: Buffer): Content {
+  return { body, etag: entityTag(body) }
 }
 
 /** Converts Markdown that contains only text and inline code. */
@@ -87,25 +96,16 @@ const paths = { page: `${prefix}/`, script: `${prefix}/js/scalar.js` }
 
 interface ReferenceFile {
   type: string
-  plain: Buffer
-  gzipped: Buffer
-  etag: string
-  headers: Record<string, string>
+  identity: Content
+  gzip: Content
 }
 
 type ReferenceFiles = Record<keyof typeof paths, ReferenceFile>
 
 /** Serves Scalar's page and script locally: no fonts, proxy or telemetry from other hosts. */
 function referenceRoutes(app: FastifyInstance): void {
+  // Loaded with the first request: the script is as large as the rest of the server.
   let loaded: Promise<ReferenceFiles> | undefined
-  /** Loads the files on the first request: the script is as large as the rest of the server. */
-  function files(): Promise<ReferenceFiles> {
-    loaded ??= loadFiles().catch((error) => {
-      loaded = undefined
-      throw error
-    })
-    return loaded
-  }
   app.route({
     method: 'GET',
     url: prefix,
@@ -120,20 +120,22 @@ function referenceRoutes(app: FastifyInstance): void {
       url: paths[name],
       config: { etag: true },
       schema: { hide: true },
-      handler: async (request, reply) => sendFile(request, reply, (await files())[name]),
+      async handler(request, reply) {
+        loaded ??= loadFiles()
+        const file = (await loaded)[name]
+        const { negotiate } = await import('@fastify/accept-negotiator')
+        const coding = negotiate(request.headers['accept-encoding'] ?? 'identity', ['gzip'])
+        const { body, etag } = file[coding === 'gzip' ? coding : 'identity']
+        reply
+          .type(file.type)
+          .headers({ 'cache-control': 'no-cache', vary: 'Accept-Encoding', etag })
+        if (name === 'page')
+          reply.header('content-security-policy', pagePolicy(`${file.identity.body}`))
+        if (coding !== null) reply.header('content-encoding', coding)
+        return reply.send(body)
+      },
     })
   }
-}
-
-function sendFile(request: FastifyRequest, reply: FastifyReply, file: ReferenceFile) {
-  const zipped = /\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))/i.test(
-    String(request.headers['accept-encoding'] ?? ''),
-  )
-  reply.headers({ 'cache-control': 'no-cache', vary: 'Accept-Encoding', ...file.headers })
-  // RFC 9110 section 8.8.3.3: each content coding has its own ETag.
-  reply.header('etag', zipped ? file.etag.replace(/"$/, '-gzip"') : file.etag).type(file.type)
-  if (zipped) reply.header('content-encoding', 'gzip')
-  return reply.send(zipped ? file.gzipped : file.plain)
 }
 
 /**
@@ -156,25 +158,18 @@ async function loadFiles(): Promise<ReferenceFiles> {
     },
   })
   try {
-    const page = await source.inject(paths.page)
-    const script = await source.inject(paths.script)
-    return {
-      page: await makeFile(page, { 'content-security-policy': pagePolicy(page.payload) }),
-      script: await makeFile(script, {}),
+    const file = async (path: string): Promise<ReferenceFile> => {
+      const { headers, rawPayload } = await source.inject(path)
+      return {
+        type: String(headers['content-type']),
+        identity: contentOf(rawPayload),
+        gzip: contentOf(await promisify(gzip)(rawPayload)),
+      }
     }
+    return { page: await file(paths.page), script: await file(paths.script) }
   } finally {
     await source.close()
   }
-}
-
-async function makeFile(
-  response: { headers: Record<string, unknown>; rawPayload: Buffer },
-  headers: Record<string, string>,
-): Promise<ReferenceFile> {
-  const plain = response.rawPayload
-  const gzipped = await promisify(gzip)(plain)
-  const type = String(response.headers['content-type'])
-  return { type, plain, gzipped, etag: entityTag(plain), headers }
 }
 
 /**
