@@ -1,11 +1,10 @@
-import { readFileSync } from 'node:fs'
 import type { InjectOptions } from 'fastify'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { newApiKeySecret } from '../../../packages/server/src/kernel/access/secrets.ts'
 import { type RankedRole, rankedRoles } from '../../../packages/server/src/kernel/contract.ts'
-import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { stoppedClock } from '../../support/app/clock.ts'
+import { apiOperations } from '../../support/app/operations.ts'
 import { ecKey } from '../../support/keys/pem.ts'
 
 /** Callers. "bound": to the project of the request; "other's": to another one. */
@@ -166,28 +165,15 @@ interface Route {
   url: string
 }
 
-/** The operations that the application has registered: test/kernel/http/server/openapi.test.ts compares them. */
-function routes(): Route[] {
-  const { paths }: { paths: Record<string, object> } = JSON.parse(
-    readFileSync(new URL('../../../docs/openapi.json', import.meta.url), 'utf8'),
-  )
-  return Object.entries(paths).flatMap(([path, item]) =>
-    Object.keys(item).map((verb) => {
-      const method = verb.toUpperCase() as Route['method']
-      const url = path
-        .replace('{projectIdOrName}', server.project.id)
-        .replace(/\{(kid|id)\}/, newId())
-      return { operation: `${method} ${path}`, method, url }
-    }),
-  )
-}
+/** All operations, those that read also by HEAD. */
+const routes = (): Route[] =>
+  apiOperations.flatMap(({ name: operation, method, url }) => {
+    const methods = method === 'GET' ? (['GET', 'HEAD'] as const) : [method]
+    return methods.map((each) => ({ operation, method: each, url: url(server.project.id) }))
+  })
 
 test('every operation of the API is tested here', () => {
-  expect(
-    routes()
-      .map(({ operation }) => operation)
-      .sort(),
-  ).toEqual(Object.keys(operations).sort())
+  expect(apiOperations.map(({ name }) => name).sort()).toEqual(Object.keys(operations).sort())
 })
 
 /** Operations that an auditor may use besides reading: checks, and sessions of their own. */
@@ -204,21 +190,21 @@ const audited = [
 const strangers: readonly Caller[] = ['wrong', 'revoked', 'disabled', 'expired']
 
 /** The expected result in the order of checks: 401, 404 for the project, 403, then the request. */
-function expected(caller: Caller, { operation, method, url }: Route): [number, string?] {
+function expected(caller: Caller, { operation, url }: Route): [number, string?] {
   const [need, ...whoMay] = operations[operation] ?? ['public', 0]
   if (need === 'public') return whoMay
   if (caller === 'no API key') return [401, 'missing_api_key']
   if (strangers.includes(caller)) return [401, 'invalid_api_key']
   const [, binding, role = ''] = /^(other's |bound )?(\w+)$/.exec(caller) ?? []
-  if (binding === "other's " && url.includes(server.project.id)) return [404, 'project_not_found']
+  const isOther = binding === "other's " && url.includes(server.project.id)
+  if (isOther || url.includes('/none')) return [404, 'project_not_found']
   const least = need.replace('unbound ', '') as RankedRole
   const isPermitted =
     caller === 'auditor'
-      ? /^(GET|HEAD) /.test(operation) || audited.includes(operation)
+      ? operation.startsWith('GET ') || audited.includes(operation)
       : rankedRoles.indexOf(role as RankedRole) >= rankedRoles.indexOf(least) &&
         !(need.startsWith('unbound') && binding !== undefined)
-  if (!isPermitted) return [403, 'insufficient_role']
-  return method === 'HEAD' ? [whoMay[0]] : whoMay
+  return isPermitted ? whoMay : [403, 'insufficient_role']
 }
 
 async function request(caller: Caller, { method, url }: Route): Promise<[number, string?]> {
@@ -241,18 +227,37 @@ async function request(caller: Caller, { method, url }: Route): Promise<[number,
 
 describe('the permissions of each caller, and the order of the checks', () => {
   test.each(callers)('%s', async (caller) => {
-    const all = routes()
+    const absent = ['', '?x=1'].map((query) => ({
+      operation: 'POST /v1/projects/{projectIdOrName}/jwt-keys',
+      method: 'POST' as const,
+      url: `/v1/projects/none/jwt-keys${query}`,
+    }))
+    const all = [...routes(), ...absent]
     const found = await Promise.all(
-      all.map(async (route) => [route.operation, ...(await request(caller, route))]),
+      all.map(async (route) => [route.method, route.url, ...(await request(caller, route))]),
     )
-    expect(found).toEqual(all.map((route) => [route.operation, ...expected(caller, route)]))
+    const should = all.map((route) => {
+      const [status, code] = expected(caller, route)
+      // The response to a HEAD has no body.
+      const hasCode = code !== undefined && route.method !== 'HEAD'
+      return [route.method, route.url, status, ...(hasCode ? [code] : [])]
+    })
+    expect(found).toEqual(should)
   })
 
-  test.each(callers)('%s, by HEAD', async (caller) => {
-    const gets = routes().filter(({ method }) => method === 'GET')
-    for (const route of gets) {
-      const [status] = await request(caller, { ...route, method: 'HEAD' })
-      expect([route.operation, status]).toEqual([route.operation, expected(caller, route)[0]])
+  test('a wrong media type is reported after the role and before the body', async () => {
+    const url = '/v1/projects/payments/jwt-keys'
+    const send = async (caller: Caller) => {
+      const headers = { 'content-type': 'text/plain', 'x-api-key': secrets.get(caller) ?? '' }
+      return (await server.send('POST', url, { headers, body: '{"name":' })).json().code
     }
+    expect(await send('reader')).toBe('insufficient_role')
+    expect(await send('admin')).toBe('unsupported_media_type')
+  })
+
+  test('a bound API key lists only its own project', async () => {
+    const headers = { 'x-api-key': secrets.get('bound admin') ?? '' }
+    const list = await server.send('GET', '/v1/projects', { headers })
+    expect(list.json().map(({ id }: { id: string }) => id)).toEqual([server.project.id])
   })
 })

@@ -1,9 +1,10 @@
 import { hash, randomBytes } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { SessionKeyRequest } from '../../../packages/server/src/features/sign-in/contract.ts'
 import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { publicUrl, startApp, type TestApp } from '../../support/app/app.ts'
+import { keysUrl } from '../../support/app/keys.ts'
+import { apiOperations } from '../../support/app/operations.ts'
 import { startWorkloadApp } from '../../support/app/workloads.ts'
 import { ecKey, privatePem } from '../../support/keys/pem.ts'
 import { createBrowser, type TestBrowser } from '../../support/sign-in/browser.ts'
@@ -43,46 +44,74 @@ describe('every operation that changes something', () => {
     'POST /v1/projects/{projectIdOrName}/key-uses': { reporter: 'orders-api', uses: [] },
     'POST /v1/registration-sessions': { secret: 'x' },
   }
-  const { paths } = JSON.parse(readFileSync('docs/openapi.json', 'utf8'))
+  const changing = apiOperations.filter(({ method }) => method !== 'GET')
   // The deletion of the project comes last.
-  const operations = Object.entries<Record<string, object>>(paths).flatMap(([path, methods]) =>
-    Object.keys(methods).flatMap((method) =>
-      method === 'get' || method === 'head' ? [] : `${method.toUpperCase()} ${path}`,
-    ),
-  )
-  const last = 'DELETE /v1/projects/{projectIdOrName}'
-  const ordered = [...operations.filter((operation) => operation !== last), last]
+  const last = changing.filter(({ name }) => name === 'DELETE /v1/projects/{projectIdOrName}')
+  const ordered = [...changing.filter((one) => !last.includes(one)), ...last]
   let server: TestApp
   beforeAll(async () => {
     server = await startApp({ http: { writeLimit: perMinute(1_000) } })
   })
 
-  test.each(ordered)('%s counts, whatever the role that it needs', async (operation) => {
-    const [method = '', path = ''] = operation.split(' ')
-    const url = path
-      .replace('{projectIdOrName}', 'payments')
-      .replace(/\{\w+\}/, newId())
-      .replace(/^\/v1\/sessions$/, method === 'DELETE' ? `$&?person=${newId()}` : '$&')
-    const answer = await server.send(method as 'POST', url, {
-      ...(method === 'DELETE' ? {} : { body: bodies[operation] ?? {} }),
+  test.each(ordered)('$name counts, whatever the role that it needs', async (operation) => {
+    const { name, method } = operation
+    const url = operation.url('payments')
+    const isOfPerson = name === 'DELETE /v1/sessions'
+    const answer = await server.send(method, isOfPerson ? `${url}?person=${newId()}` : url, {
+      ...(method === 'DELETE' ? {} : { body: bodies[name] ?? {} }),
     })
     const counts = String(answer.headers['ratelimit-policy']).includes('"changes"')
-    expect(counts, answer.body).toBe(!others.includes(operation))
+    expect(counts, answer.body).toBe(!others.includes(name))
   })
 })
 
-test('a reader begins no more sessions than the limit allows', async () => {
-  const server = await startApp({ http: { writeLimit: perMinute(5) } })
-  const headers = { 'x-api-key': await server.apiKey('reader', server.project.id) }
-  const statuses: number[] = []
-  for (let n = 0; n < 8; n += 1) {
-    statuses.push((await server.send('POST', '/v1/sessions', { headers })).statusCode)
-  }
-  expect(statuses).toEqual([201, 201, 201, 201, 201, 429, 429, 429])
-  const refused = await server.send('POST', '/v1/sessions', { headers })
-  expect(refused.headers).toMatchObject({ 'ratelimit-policy': '"changes";q=5;w=60' })
-  const [sessions] = await server.database.query('select count(*) as n from session')
-  expect(Number(sessions?.n)).toBe(5)
+describe('the limit of changes', () => {
+  const newKey = () => ({ name: 'n', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem })
+
+  test('responds 429 to further changes by the API key, and to nothing else', async () => {
+    const server = await startApp({ http: { writeLimit: perMinute(3), rateLimit: perMinute(20) } })
+    const { headers } = await server.send('POST', keysUrl, { body: newKey() })
+    expect(headers['ratelimit-policy']).toBe('"api-key";q=20;w=60, "changes";q=3;w=60')
+    expect(headers.ratelimit).toMatch(/^"api-key";r=15;t=\d+, "changes";r=2;t=\d+$/)
+    const url = String(headers.location).slice(publicUrl.length)
+    expect((await server.send('PATCH', url, { body: { label: 'l' } })).statusCode).toBe(200)
+    expect((await server.send('DELETE', url)).statusCode).toBe(409)
+    const refused = await server.send('DELETE', url)
+    expect(refused.json()).toMatchObject({ status: 429, code: 'rate_limited' })
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(50)
+    const body = { publicKeyPem: ecKey().publicKeyPem }
+    expect((await server.send('POST', '/v1/key-checks', { body })).statusCode).toBe(200)
+    const other = { 'x-api-key': await server.apiKey('writer') }
+    const byOther = await server.send('PATCH', url, { body: {}, headers: other })
+    expect(byOther.statusCode).toBe(200)
+  })
+
+  test('is not used up by what is invalid, unknown or not permitted, and by an import for each key', async () => {
+    const server = await startApp({ http: { writeLimit: perMinute(10) } })
+    const headers = { 'x-api-key': await server.apiKey('reader') }
+    const body = { name: 'p' }
+    expect((await server.send('POST', '/v1/projects', { body, headers })).statusCode).toBe(403)
+    expect((await server.send('POST', '/v1/projects', { body: {} })).statusCode).toBe(400)
+    expect((await server.send('DELETE', '/v1/projects/none')).statusCode).toBe(404)
+    const importKeys = () => {
+      const keys = Array.from({ length: 6 }, newKey)
+      return server.send('POST', '/v1/projects/payments/key-imports', { body: { keys } })
+    }
+    expect((await importKeys()).headers.ratelimit).toMatch(/;r=4;/)
+    expect((await importKeys()).statusCode).toBe(429)
+  })
+
+  test('applies to the sessions that a reader begins', async () => {
+    const server = await startApp({ http: { writeLimit: perMinute(2) } })
+    const headers = { 'x-api-key': await server.apiKey('reader', server.project.id) }
+    const statuses: number[] = []
+    for (let n = 0; n < 4; n += 1) {
+      statuses.push((await server.send('POST', '/v1/sessions', { headers })).statusCode)
+    }
+    expect(statuses).toEqual([201, 201, 429, 429])
+    const [sessions] = await server.database.query('select count(*) as n from session')
+    expect(Number(sessions?.n)).toBe(2)
+  })
 })
 
 test('changes count although the client disconnects before them', async () => {
@@ -120,7 +149,7 @@ test('exchanges count for their rule', async () => {
   expect(statuses).toEqual([200, 200, 429])
 })
 
-describe('of a person', () => {
+describe('for a person', () => {
   let provider: TestProvider
   beforeAll(async () => {
     provider = await startProvider(`${publicUrl}/sign-in/callback`)

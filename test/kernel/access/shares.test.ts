@@ -22,49 +22,36 @@ describe('event streams', () => {
     return statuses
   }
 
-  test('of one API key beyond its share are 429 in any project; others are 200', async () => {
+  test('of one API key beyond its share are 429 in any project, until they end; others are 200', async () => {
     const greedy = await apiKey()
     const other = await newProject(server, 'streams-of-a-key')
     const events = `/v1/projects/${other.id}/events`
     expect(await openMany(3, greedy)).toEqual([200, 200, 200])
     expect(await openMany(3, greedy, events)).toEqual([200, 200, 429])
     const refused = await server.open(greedy)
-    expect(refused.status).toBe(429)
     expect(refused.headers.get('retry-after')).toBe('10')
     await refused.endedCleanly
     expect(JSON.parse(refused.text())).toMatchObject({ code: 'rate_limited', status: 429 })
     expect(await openMany(1, await apiKey())).toEqual([200])
+    await server.closeStreams()
+    expect(await openMany(6, greedy)).toEqual([200, 200, 200, 200, 200, 429])
   })
 
-  test('of one project beyond its share are 429 with any API key', async () => {
-    const { id } = await newProject(server, 'streams-of-a-project')
-    const events = `/v1/projects/${id}/events`
-    for (let n = 0; n < 5; n += 1)
-      expect(await openMany(1, await apiKey(id), events)).toEqual([200])
-    expect(await openMany(1, await apiKey(id), events)).toEqual([429])
-    expect(await openMany(1, await apiKey())).toEqual([200])
-  })
-
-  test('are open to an API key that has none until all are taken, then 503', async () => {
+  test('of one project beyond its share are 429 with any API key; beyond all places, 503', async () => {
     const paths: string[] = []
     for (let n = 0; n < 6; n += 1) {
       paths.push(`/v1/projects/${(await newProject(server, `reserve-${n}`)).id}/events`)
     }
-    // The last two are reserved.
-    for (const path of paths.slice(0, 3)) {
+    expect(await openMany(4, await apiKey(), paths[0])).toEqual([200, 200, 200, 200])
+    expect(await openMany(2, await apiKey(), paths[0])).toEqual([200, 429])
+    for (const path of paths.slice(1, 3)) {
       expect(await openMany(5, await apiKey(), path)).toEqual([200, 200, 200, 200, 200])
     }
+    // The last two are reserved.
     expect(await openMany(5, await apiKey(), paths[3])).toEqual([200, 200, 200, 429, 429])
     expect(await openMany(2, await apiKey(), paths[4])).toEqual([200, 429])
     expect(await openMany(1, await apiKey(), paths[5])).toEqual([200])
     expect(await openMany(1, await apiKey(), paths[5])).toEqual([503])
-  })
-
-  test('that have ended no longer count', async () => {
-    const headers = await apiKey()
-    expect(await openMany(6, headers)).toEqual([200, 200, 200, 200, 200, 429])
-    await server.closeStreams()
-    expect(await openMany(6, headers)).toEqual([200, 200, 200, 200, 200, 429])
   })
 })
 
@@ -120,22 +107,17 @@ describe('held requests', () => {
     return held
   }
 
-  test('of one address beyond its share are answered at once; others are held', async () => {
+  test('of one address beyond its share are answered at once; others are held until all are taken', async () => {
     expect(await holdMany(15, '192.0.2.1')).toBe(10)
-    expect(await holdMany(1, '192.0.2.2')).toBe(1)
+    expect(await holdMany(15, '192.0.2.2')).toBe(8)
+    expect(await holdMany(2, '192.0.2.3')).toBe(1)
+    expect(await holdMany(1, '192.0.2.4')).toBe(1)
+    expect(await holdMany(1, '192.0.2.5')).toBe(0)
   })
 
   test('of one /64 of IPv6 share', async () => {
     expect(await holdMany(6, '2001:db8::1')).toBe(6)
     expect(await holdMany(6, '2001:db8::2')).toBe(4)
     expect(await holdMany(1, '2001:db8:0:1::1')).toBe(1)
-  })
-
-  test('of an address that has none are held until all are taken', async () => {
-    expect(await holdMany(15, '192.0.2.1')).toBe(10)
-    expect(await holdMany(15, '192.0.2.2')).toBe(8)
-    expect(await holdMany(2, '192.0.2.3')).toBe(1)
-    expect(await holdMany(1, '192.0.2.4')).toBe(1)
-    expect(await holdMany(1, '192.0.2.5')).toBe(0)
   })
 })

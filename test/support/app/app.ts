@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import type { FastifyInstance } from 'fastify'
 import { type InjectOptions, inject, type Response } from 'light-my-request'
 import { jwsAlgorithmNames } from '../../../packages/intake/src/algorithms.ts'
@@ -21,6 +20,7 @@ import { emptyBlocklist } from '../keys/intake.ts'
 import { expectNoSecret, rememberSecret } from '../secrets.ts'
 import type { TestDatabase } from '../store/database.ts'
 import { createProject, openTestStore, origin, type TestStore } from '../store/store.ts'
+import { paths } from './operations.ts'
 
 export const publicUrl = 'https://keys.example.com/base'
 
@@ -203,11 +203,6 @@ function recordResponses(app: FastifyInstance): string[] {
   })
   return responses
 }
-
-/** The paths of the committed document, which other tests compare with the application's. */
-const { paths }: { paths: Record<string, Record<string, { responses?: object }>> } = JSON.parse(
-  readFileSync('docs/openapi.json', 'utf8'),
-)
 
 /** Records statuses that the OpenAPI document lacks for their operation, and members of responses. */
 function recordUndocumented(app: FastifyInstance): Set<string> {

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
-import { createServer, type RequestListener } from 'node:http'
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { Server as TlsServer } from 'node:https'
 import { endLater } from '../ending.ts'
 
 /** An HTTP server that stands in for Pubring or in front of it. */
@@ -15,18 +16,20 @@ export async function startHttpServer(
   listener: RequestListener,
   host = '127.0.0.1',
 ): Promise<HttpServer> {
-  const server = createServer(listener).listen(0, host)
-  await once(server, 'listening')
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no TCP address')
+  const server = createServer(listener)
+  const { port, close } = await serveLocally(server, host)
   const name = host.includes(':') ? `[${host}]` : host
-  return {
-    url: `http://${name}:${address.port}`,
-    disconnect: () => server.closeAllConnections(),
-    close: endLater(async () => {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    }),
-  }
+  return { url: `http://${name}:${port}`, disconnect: () => server.closeAllConnections(), close }
+}
+
+/** Listens on a free port, until it is closed or the test or file ends. */
+export async function serveLocally(server: Server | TlsServer, host = '127.0.0.1') {
+  await once(server.listen(0, host), 'listening')
+  const port: number = Object(server.address()).port
+  const close = endLater(async () => {
+    server.closeAllConnections()
+    server.close()
+    await once(server, 'close')
+  })
+  return { port, close }
 }

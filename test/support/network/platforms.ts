@@ -1,6 +1,6 @@
 import { type KeyObject, randomUUID } from 'node:crypto'
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
-import { request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import type { JwsAlgorithm } from '../../../packages/intake/src/algorithms.ts'
@@ -15,6 +15,7 @@ import { rememberSecret } from '../secrets.ts'
 import { startConnectProxy } from './connect-proxy.ts'
 import { startHttpsServer } from './https-server.ts'
 import { jwkOf } from './issuer.ts'
+import { forward } from './tls-proxy.ts'
 
 /**
  * The platforms that give workloads tokens, under their own names and with the claims, headers and
@@ -210,15 +211,4 @@ function hostOf(url: string): string {
 function newKey(privateKey: KeyObject, alg: JwsAlgorithm, members: object = {}) {
   const kid = randomUUID()
   return { privateKey, alg, kid, jwk: jwkOf(privateKey, { kid, alg, ...members }) }
-}
-
-/** Answers as a TLS proxy in front of Pubring does. */
-function forward(origin: string, incoming: IncomingMessage, outgoing: ServerResponse): void {
-  const { method, headers, url } = incoming
-  const forwarded = httpRequest(`${origin}${url}`, { method, headers }, (response) => {
-    outgoing.writeHead(response.statusCode ?? 502, response.headers)
-    response.pipe(outgoing)
-  })
-  forwarded.on('error', () => outgoing.destroy())
-  incoming.pipe(forwarded)
 }

@@ -1,9 +1,8 @@
-import { once } from 'node:events'
-import { request } from 'node:http'
+import { type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
-import { endLater } from '../ending.ts'
 import { makeCertificate } from './certificates.ts'
+import { serveLocally } from './http-server.ts'
 
 export interface TlsProxy {
   /** `https://localhost:PORT`, trusted by this process. */
@@ -20,29 +19,27 @@ export async function startTlsProxy(): Promise<TlsProxy> {
   const { cert, key } = makeCertificate()
   setDefaultCACertificates([...getCACertificates('default'), cert])
   let target = ''
-  const server = createServer({ cert, key }, (incoming, outgoing) => {
-    const { method, headers, url } = incoming
-    const forwarded = request(`${target}${url}`, { method, headers }, (response) => {
-      outgoing.writeHead(response.statusCode ?? 502, response.headers)
-      response.pipe(outgoing)
-    })
-    forwarded.on('error', () => outgoing.destroy())
-    incoming.pipe(forwarded)
-  })
-  server.listen(0, 'localhost')
-  await once(server, 'listening')
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('no TCP address')
+  const server = createServer({ cert, key }, (incoming, outgoing) =>
+    forward(target, incoming, outgoing),
+  )
+  const { port, close } = await serveLocally(server, 'localhost')
   return {
-    url: `https://localhost:${address.port}`,
+    url: `https://localhost:${port}`,
     cert,
     forwardTo(origin) {
       target = origin
     },
-    close: endLater(async () => {
-      server.closeAllConnections()
-      server.close()
-      await once(server, 'close')
-    }),
+    close,
   }
+}
+
+/** Sends a request on to the server at `origin`, and its response back. */
+export function forward(origin: string, incoming: IncomingMessage, outgoing: ServerResponse): void {
+  const { method, headers, url } = incoming
+  const forwarded = request(`${origin}${url}`, { method, headers }, (response) => {
+    outgoing.writeHead(response.statusCode ?? 502, response.headers)
+    response.pipe(outgoing)
+  })
+  forwarded.on('error', () => outgoing.destroy())
+  incoming.pipe(forwarded)
 }

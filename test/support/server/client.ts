@@ -1,6 +1,6 @@
-import { generateKeyPairSync } from 'node:crypto'
 import { chownSync } from 'node:fs'
 import { expect } from 'vitest'
+import { ecKey } from '../keys/pem.ts'
 import type { ServerProcess } from './process.ts'
 
 export interface ServerResponse {
@@ -14,7 +14,7 @@ export interface ServerResponse {
 /** A client of a server process, with one API key. */
 export interface ServerClient {
   /** Undefined if the connection failed, so that the outcome is unknown. */
-  send(method: string, path: string, body?: object): Promise<ServerResponse | undefined>
+  send(method: string, path: string, body?: unknown): Promise<ServerResponse | undefined>
   /** Registers a new key; returns its kid if it was acknowledged. */
   create(project?: string): Promise<string | undefined>
   kids(project?: string): Promise<string[]>
@@ -31,7 +31,7 @@ export function createServerClient(
   async function send(
     method: string,
     path: string,
-    body?: object,
+    body?: unknown,
   ): Promise<ServerResponse | undefined> {
     const start = performance.now()
     try {
@@ -64,10 +64,7 @@ export function createServerClient(
   }
 }
 
-export function freshPem(): string {
-  const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  return publicKey.export({ format: 'pem', type: 'spki' }).toString()
-}
+export const freshPem = () => ecKey().publicKeyPem
 
 /** Limits that no test reaches. */
 export const highLimits = {

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { newApiKeySecret } from '../../../packages/server/src/kernel/access/secrets.ts'
 import { endLater } from '../ending.ts'
 import { ecKey } from '../keys/pem.ts'
+import { createServerClient, highLimits } from './client.ts'
 import {
   type Launch,
   readJson,
@@ -38,12 +39,6 @@ export interface Replicas {
   close(): Promise<void>
 }
 
-const highLimits = {
-  PUBRING_MAX_KEYS_PER_PROJECT: '10000',
-  PUBRING_MAX_JWKS_BYTES: '16777216',
-  PUBRING_LOG_LEVEL: 'warn',
-}
-
 export function createReplicas(databaseUrl: string): Replicas {
   const { folder, remove } = temporaryFolder()
   const apiKey = newApiKeySecret()
@@ -59,7 +54,7 @@ export function createReplicas(databaseUrl: string): Replicas {
       ...env,
     }
     const server = await spawnServer(where, settings, launch)
-    const replica = { ...server, apiKey, call: caller(server.url, apiKey) }
+    const replica = { ...server, apiKey, call: caller(server, apiKey) }
     all.push(replica)
     return replica
   }
@@ -82,25 +77,13 @@ export function createReplicas(databaseUrl: string): Replicas {
   }
 }
 
-function caller(url: string, apiKey: string): Replica['call'] {
+function caller(server: ServerProcess, apiKey: string): Replica['call'] {
+  const { send } = createServerClient(server, apiKey)
   return async (method, path, body) => {
     const start = performance.now()
-    const request = {
-      method,
-      headers: {
-        'X-Api-Key': apiKey,
-        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    }
-    try {
-      const response = await fetch(url + path, request)
-      const text = await response.text()
-      const etag = response.headers.get('etag') ?? ''
-      return { status: response.status, body: text, ms: performance.now() - start, etag }
-    } catch {
-      return { status: 0, body: '', ms: performance.now() - start, etag: '' }
-    }
+    const { status = 0, text = '', headers } = (await send(method, path, body)) ?? {}
+    const etag = headers?.get('etag') ?? ''
+    return { status, body: text, ms: performance.now() - start, etag }
   }
 }
 

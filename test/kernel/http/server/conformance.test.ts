@@ -19,8 +19,47 @@ const next = alive('Host: x', 'Connection: close')
 const statuses = (text: string) =>
   [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status))
 
-/** Sends the text; expects one problem, after which the connection is closed. */
-async function expectRejected(request: string, status: number, code: string) {
+const post = (...headers: string[]) =>
+  requestHead(`POST ${keysUrl} HTTP/1.1`, 'Host: x', `X-Api-Key: ${server.admin}`, ...headers)
+const invalid = [400, 'invalid_request'] as const
+const coding = [501, 'unsupported_transfer_encoding'] as const
+const tooLarge = [431, 'headers_too_large'] as const
+/** Values of Host that are no host with a port. */
+const hosts = ['a b/c', 'x y', 'user@x', 'x:abc', 'x:999999', '[::1', '::1', 'x?y', 'a%4']
+
+test.each<[string, string, readonly [number, string]]>([
+  ['nonsense', 'nonsense\r\n\r\n', invalid],
+  ['an HTTP/2 preface', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', invalid],
+  ['a header line without a name', alive('Host: x', ': y'), invalid],
+  ['100 KB of address', requestHead(`GET /${'a'.repeat(1e5)} HTTP/1.1`, 'Host: x'), tooLarge],
+  ['HTTP/0.9', requestHead('GET /health/live HTTP/0.9', 'Host: x'), invalid],
+  ['HTTP/1.2', requestHead('GET /health/live HTTP/1.2', 'Host: x'), invalid],
+  ['HTTP/2.0', requestHead('GET /health/live HTTP/2.0', 'Host: x'), invalid],
+  ['no Host', alive(), invalid],
+  ['two Hosts', alive('Host: x', 'Host: y'), invalid],
+  ['two equal Hosts', alive('Host: x', 'Host: x'), invalid],
+  ['two Hosts in HTTP/1.0', alive('Host: x', 'Host: y').replace('1.1', '1.0'), invalid],
+  ...[...hosts, 'http://x', 'a\x80', 'a\\b', '<x>'].map(
+    (host): [string, string, typeof invalid] => [`Host: ${host}`, alive(`Host: ${host}`), invalid],
+  ),
+  ['two codings', `${post('Transfer-Encoding: gzip,Chunked')}2\r\n{}\r\n0\r\n\r\n`, coding],
+  [
+    'two lines of codings',
+    `${post('Transfer-Encoding: gzip', 'Transfer-Encoding: chunked')}0\r\n\r\n`,
+    coding,
+  ],
+  [
+    'a coding of a GET',
+    `${requestHead('GET / HTTP/1.1', 'Host: x', 'Transfer-Encoding: gzip, chunked')}0\r\n\r\n`,
+    coding,
+  ],
+  [
+    'a coding in HTTP/1.0, which has none',
+    `${post('Transfer-Encoding: chunked', 'Connection: keep-alive').replace('1.1', '1.0')}0\r\n\r\n`,
+    invalid,
+  ],
+])('%s is rejected in the one form of error, and nothing after it is read', async (...row) => {
+  const [, request, [status, code]] = row
   const text = await rawExchange(address, request + next)
   expect(statuses(text), text).toEqual([status])
   const { head, problem } = readProblem(text)
@@ -28,108 +67,52 @@ async function expectRejected(request: string, status: number, code: string) {
   expect(head).toContain('content-type: application/problem+json')
   expect(head).toContain('connection: close')
   expect(head).toContain(`x-request-id: ${problem.requestId}`)
-}
+})
 
-describe('a Host header', () => {
-  test.each([
-    ['twice', ['Host: x', 'Host: y']],
-    ['twice, equal', ['Host: x', 'Host: x']],
-    ['missing', []],
-    ...[
-      'a b/c',
-      'x y',
-      'a/b',
-      'user@x',
-      'x:abc',
-      'x:999999',
-      '[::1',
-      '::1',
-      'a"b',
-      'x?y',
-      'x#y',
-      'a%4',
-      'http://x',
-      'a\x80',
-      'a\\b',
-      '<x>',
-    ].map((host): [string, string[]] => [host, [`Host: ${host}`]]),
-  ])('that is invalid is 400: %s', async (_name, lines) => {
-    await expectRejected(alive(...lines), 400, 'invalid_request')
-  })
-
-  test('that is invalid is 400 in HTTP/1.0 too', async () => {
-    const lines = ['Host: x', 'Host: y']
-    await expectRejected(requestHead('GET /health/live HTTP/1.0', ...lines), 400, 'invalid_request')
-  })
-
-  test.each([
-    'keys.example.com',
-    'KEYS.example.com:8080',
-    'x:',
-    '',
-    '127.0.0.1:80',
-    '[::1]:8080',
-    '[fe80::1%25eth0]',
-    'my_service',
-    'xn--bcher-kva.example',
-    'a%20b',
-    'x.',
-  ])('that is valid is accepted: %s', async (host) => {
+test.each(['KEYS.example.com:8080', 'x:', '', '[fe80::1%25eth0]:80', 'my_service', 'a%20b', 'x.'])(
+  'a valid Host is accepted: %s',
+  async (host) => {
     const text = await rawExchange(address, alive(`Host: ${host}`, 'Connection: close'))
     expect(statuses(text)).toEqual([200])
-  })
+  },
+)
 
-  test('that is invalid gets no cached response', async () => {
-    for (let count = 0; count < 3; count += 1) {
-      expect((await fetch(address + jwksUrl)).status).toBe(200)
-    }
-    const lines = ['Host: x', 'Host: y']
-    await expectRejected(requestHead(`GET ${jwksUrl} HTTP/1.1`, ...lines), 400, 'invalid_request')
-  })
+test('an invalid Host gets no cached response', async () => {
+  for (let count = 0; count < 3; count += 1) {
+    expect((await fetch(address + jwksUrl)).status).toBe(200)
+  }
+  const request = requestHead(`GET ${jwksUrl} HTTP/1.1`, 'Host: x', 'Host: y')
+  expect(statuses(await rawExchange(address, request + next))).toEqual([400])
 })
 
-test.each(['HTTP/0.9', 'HTTP/2.0', 'HTTP/1.2', 'HTTP/3.0'])('%s is 400', async (version) => {
-  await expectRejected(
-    requestHead(`GET /health/live ${version}`, 'Host: x'),
-    400,
-    'invalid_request',
+test('32 KB of headers and an unknown Expect are accepted', async () => {
+  const headers = [`X-Padding: ${'a'.repeat(32_000)}`, 'Expect: miracles', 'Connection: close']
+  expect(statuses(await rawExchange(address, alive('Host: x', ...headers)))).toEqual([200])
+})
+
+test('chunked is accepted in any case, and TE may name other codings', async () => {
+  const headers = ['Transfer-Encoding: Chunked', 'TE: gzip, trailers', 'Connection: TE, close']
+  const head = post(...headers, 'Content-Type: application/json')
+  const text = await rawExchange(address, `${head}2\r\n{}\r\n0\r\n\r\n`)
+  expect(readProblem(text)).toMatchObject({ status: 400, problem: { code: 'invalid_request' } })
+})
+
+test('TRACE is 405 and echoes nothing', async () => {
+  const text = await rawExchange(
+    address,
+    alive('Host: x', 'X-Secret: echo').replace('GET', 'TRACE') + next,
   )
+  expect(statuses(text)).toEqual([405, 200])
+  expect(text).not.toContain('echo')
 })
 
-describe('Transfer-Encoding', () => {
-  const post = (...headers: string[]) =>
-    requestHead(`POST ${keysUrl} HTTP/1.1`, 'Host: x', `X-Api-Key: ${server.admin}`, ...headers)
-
-  test.each([
-    ['Transfer-Encoding: gzip, chunked'],
-    ['Transfer-Encoding: gzip,Chunked'],
-    ['Transfer-Encoding: gzip', 'Transfer-Encoding: chunked'],
-  ])('other than chunked is 501, and the body is not read: %s', async (...headers) => {
-    await expectRejected(
-      `${post(...headers)}2\r\n{}\r\n0\r\n\r\n`,
-      501,
-      'unsupported_transfer_encoding',
-    )
-  })
-
-  test('other than chunked is 501 for a GET of nothing, too', async () => {
-    const head = requestHead('GET / HTTP/1.1', 'Host: x', 'Transfer-Encoding: gzip, chunked')
-    await expectRejected(`${head}0\r\n\r\n`, 501, 'unsupported_transfer_encoding')
-  })
-
-  test('of HTTP/1.0, which has none, is 400, and nothing after it is read', async () => {
-    const head = post('Transfer-Encoding: chunked', 'Connection: keep-alive')
-    await expectRejected(`${head.replace('1.1', '1.0')}0\r\n\r\n`, 400, 'invalid_request')
-  })
-
-  test('chunked is accepted in any case, and TE may name other codings', async () => {
-    const headers = ['Transfer-Encoding: Chunked', 'TE: gzip, trailers', 'Connection: TE, close']
-    const text = await rawExchange(
-      address,
-      `${post(...headers, 'Content-Type: application/json')}2\r\n{}\r\n0\r\n\r\n`,
-    )
-    expect(readProblem(text)).toMatchObject({ status: 400, problem: { code: 'invalid_request' } })
-  })
+test('an incomplete request is 408', async () => {
+  const slow = await startApp()
+  slow.app.server.headersTimeout = 200
+  const connection = rawConnection(await slow.listen())
+  connection.socket.write('GET / HTTP/1.1\r\nHost: x\r\n')
+  const answer = readProblem(await connection.closed)
+  expect(answer).toMatchObject({ status: 408, problem: { code: 'request_timeout' } })
 })
 
 describe('a request to upgrade', () => {
@@ -157,18 +140,18 @@ describe('a request to upgrade', () => {
 
 describe('Expect: 100-continue', () => {
   const json = 'Content-Type: application/json'
-  const post = (path: string, ...headers: string[]) =>
+  const ask = (path: string, ...headers: string[]) =>
     requestHead(`POST ${path} HTTP/1.1`, 'Host: x', 'Expect: 100-continue', ...headers)
   const key = () => `X-Api-Key: ${server.admin}`
 
   test.each<[number, number, () => string]>([
-    [400, 10, () => post('/%', json)],
-    [401, 10, () => post(keysUrl, json)],
-    [404, 10, () => post('/v1/nothing', json)],
-    [404, 10, () => post('/v1/projects/none/jwt-keys', key(), json)],
-    [405, 10, () => post(`${keysUrl}/x`, key(), json)],
-    [413, 70_000, () => post(keysUrl, key(), json)],
-    [415, 10, () => post(keysUrl, key(), 'Content-Type: text/plain')],
+    [400, 10, () => ask('/%', json)],
+    [401, 10, () => ask(keysUrl, json)],
+    [404, 10, () => ask('/v1/nothing', json)],
+    [404, 10, () => ask('/v1/projects/none/jwt-keys', key(), json)],
+    [405, 10, () => ask(`${keysUrl}/x`, key(), json)],
+    [413, 70_000, () => ask(keysUrl, key(), json)],
+    [415, 10, () => ask(keysUrl, key(), 'Content-Type: text/plain')],
   ])('is not granted before a %i, which closes the connection', async (status, length, head) => {
     const { socket, waitFor, closed } = rawConnection(address)
     socket.write(head().replace(/\r\n$/, `Content-Length: ${length}\r\n\r\n`))
@@ -183,7 +166,7 @@ describe('Expect: 100-continue', () => {
   test('leaves a connection that the client wants to close closed', async () => {
     const { socket, waitFor, closed } = rawConnection(address)
     const head = [key(), json, 'Connection: close', 'Content-Length: 2']
-    socket.write(post(keysUrl, ...head))
+    socket.write(ask(keysUrl, ...head))
     await waitFor(/ 100 Continue/)
     socket.write('{}')
     expect(statuses(await closed)).toEqual([100, 400])
@@ -193,7 +176,7 @@ describe('Expect: 100-continue', () => {
     const { publicKeyPem } = ecKey()
     const body = JSON.stringify({ name: 'n', algorithm: 'ES256', publicKeyPem })
     const { socket, waitFor } = rawConnection(address)
-    socket.write(post(keysUrl, key(), json, `Content-Length: ${body.length}`))
+    socket.write(ask(keysUrl, key(), json, `Content-Length: ${body.length}`))
     expect(statuses(await waitFor(/\r\n\r\n/))).toEqual([100])
     await delay(20)
     socket.write(body)

@@ -7,6 +7,7 @@ import { startApp } from '../../../support/app/app.ts'
 import { ecKey, privatePem } from '../../../support/keys/pem.ts'
 
 const keys = '/v1/projects/payments/jwt-keys'
+const body = { name: 'n', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem }
 
 async function logOf(level: HttpOptions['logLevel'], examine?: () => Promise<never>) {
   const lines: string[] = []
@@ -48,10 +49,9 @@ test('faults of a caller are never logged as errors', async () => {
   expect(entries().length).toBe(6)
 })
 
-test('a fault of ours is logged with its stack and cause', async () => {
+test('a fault of ours is logged with its stack and cause, beside the line of its request', async () => {
   const fault = new Error('the worker is gone', { cause: new Error('exit 1') })
-  const { server, entries } = await logOf('info', () => Promise.reject(fault))
-  const body = { name: 'n', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem }
+  const { server, lines, entries } = await logOf('info', () => Promise.reject(fault))
   const answer = await server.send('POST', keys, { body })
   const found = entries().find(({ level }) => level === 50)
   expect(found).toMatchObject({
@@ -60,6 +60,12 @@ test('a fault of ours is logged with its stack and cause', async () => {
     err: { message: 'the worker is gone', cause: { message: 'exit 1' } },
   })
   expect(found.err.stack).toContain('logging.test.ts')
+  for (const [level, count] of Object.entries({ info: 2, error: 1, fatal: 0, silent: 0 })) {
+    lines.length = 0
+    server.app.log.level = level
+    await server.send('POST', keys, { body })
+    expect([level, lines.length]).toEqual([level, count])
+  }
 })
 
 test('what is logged by mistake is taken out by a second net, at every level', async () => {
@@ -80,29 +86,11 @@ test('what is logged by mistake is taken out by a second net, at every level', a
   expect(lines.join('')).toContain('logging.test.ts')
 })
 
-test('each level has its lines: of a request that fails inside, its own and that of the fault', async () => {
-  const { server, lines } = await logOf('trace', () => Promise.reject(new Error('no')))
-  const body = { name: 'n', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem }
-  for (const [level, count] of Object.entries({
-    trace: 2,
-    info: 2,
-    error: 1,
-    fatal: 0,
-    silent: 0,
-  })) {
-    lines.length = 0
-    server.app.log.level = level
-    await server.send('POST', keys, { body })
-    expect([level, lines.length]).toEqual([level, count])
-  }
-})
-
 describe('an expected fault of ours', () => {
   afterEach(() => void vi.useRealTimers())
 
   const fault = () =>
     new PubringError('overloaded', 'Too many keys.', {}, new Error('intake pool: full'))
-  const body = { name: 'n', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem }
   const warnings = (lines: string[]) =>
     lines.map((line) => JSON.parse(line)).filter(({ level }) => level > 30)
 

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { examineKey } from '../../../../packages/intake/src/examine.ts'
 import { startApp, type TestApp } from '../../../support/app/app.ts'
-import { fetchJwks, jwksUrl, keysUrl } from '../../../support/app/keys.ts'
+import { fetchJwks, jwksUrl, keysUrl, registerKey } from '../../../support/app/keys.ts'
 import { emptyBlocklist } from '../../../support/keys/intake.ts'
 import { ecKey } from '../../../support/keys/pem.ts'
 import { openEventStream } from '../../../support/network/event-stream.ts'
@@ -95,8 +95,7 @@ describe('requests to be held on one connection', () => {
   test('are answered in order; those behind the held one with the state of their arrival', async () => {
     const { waitFor } = await sent(hold(), hold())
     examined.resolve()
-    const body = { name: 'n', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem }
-    await server.send('POST', keysUrl, { body })
+    await registerKey(server)
     const text = await waitFor(/HTTP\/1\.1 200 [\s\S]*HTTP\/1\.1 304 /)
     expect(text.match(/^preference-applied:/gim)).toHaveLength(1)
   })
@@ -108,8 +107,7 @@ describe('requests to be held on one connection', () => {
     await delay(100)
     socket.write(hold())
     examined.resolve()
-    const body = { name: 'n', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem }
-    await server.send('POST', keysUrl, { body })
+    await registerKey(server)
     await waitFor(/preference-applied: wait=60/i)
   })
 
@@ -119,27 +117,21 @@ describe('requests to be held on one connection', () => {
     )
     expect(await isHeld()).toBe(false)
     for (const { socket } of queued) socket.destroy()
-    await delay(100)
-    expect(await isHeld()).toBe(true)
+    await expect.poll(isHeld).toBe(true)
   })
 })
 
-describe('event streams on one connection', () => {
-  test('open at most one stream', async () => {
-    const { waitFor } = await sent(stream().repeat(32))
-    await waitFor(/retry: 2000/)
-    expect(await streamStatus()).toBe(200)
-  })
-
-  test('are released when the client disconnects before their turn', async () => {
-    const queued = await Promise.all(
-      Array.from({ length: places.capacity }, () => sent(create(), stream())),
-    )
-    expect(await streamStatus()).toBe(503)
-    for (const { socket } of queued) socket.destroy()
-    await delay(100)
-    expect(await streamStatus()).toBe(200)
-  })
+test('event streams open one a connection, and are released when the client disconnects', async () => {
+  const { socket, waitFor } = await sent(stream().repeat(32))
+  await waitFor(/retry: 2000/)
+  expect(await streamStatus()).toBe(200)
+  socket.destroy()
+  const queued = await Promise.all(
+    Array.from({ length: places.capacity }, () => sent(create(), stream())),
+  )
+  expect(await streamStatus()).toBe(503)
+  for (const { socket } of queued) socket.destroy()
+  await expect.poll(streamStatus).toBe(200)
 })
 
 test('no request waits for a client that has disconnected', async () => {
@@ -201,8 +193,7 @@ describe('invalid bytes after a request', () => {
     )
     expect(await isHeld()).toBe(false)
     for (const { socket } of broken) socket.destroy()
-    await delay(100)
-    expect(await isHeld()).toBe(true)
+    await expect.poll(isHeld).toBe(true)
   })
 })
 
