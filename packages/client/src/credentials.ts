@@ -1,6 +1,6 @@
-import type { ClientOptions } from './api.ts'
 import { PubringError } from './errors.ts'
 import { elapsedMs, now, type Timestamp } from './key-set/timestamp.ts'
+import type { ClientOptions } from './options.ts'
 import { untilAborted } from './transport/deadline.ts'
 import { createSingleFlight, isRequestBound } from './transport/request-bound.ts'
 import type { TokenExchangeResponse } from './types.ts'

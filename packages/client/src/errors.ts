@@ -62,12 +62,13 @@ export class PubringError extends Error {
   /** `X-Request-Id` of the response, to find the request in the service's log. */
   readonly requestId?: string
 
-  constructor(code: PubringErrorCode, message: string, details: PubringErrorDetails = {}) {
-    super(message, details.cause === undefined ? undefined : { cause: details.cause })
+  constructor(
+    code: PubringErrorCode,
+    message: string,
+    { cause, ...members }: PubringErrorDetails = {},
+  ) {
+    super(message, cause === undefined ? undefined : { cause })
     this.code = code
-    if (details.status !== undefined) this.status = details.status
-    if (details.problem !== undefined) this.problem = details.problem
-    if (details.retryAfter !== undefined) this.retryAfter = details.retryAfter
-    if (details.requestId !== undefined) this.requestId = details.requestId
+    Object.assign(this, members)
   }
 }

@@ -1,27 +1,79 @@
-import type { CallOptions } from './call-options.ts'
-import type { EventOperations, EventPosition, EventQuery } from './event-api.ts'
 import { followEvents, systemPath } from './follow.ts'
-import { nextPage, read, readList } from './operations.ts'
+import { read, readList, readPage, readPageAfter } from './operations.ts'
+import type { CallOptions } from './options.ts'
+import { projectPath } from './projects.ts'
 import { createDeadline } from './transport/deadline.ts'
 import { textChunks } from './transport/text-chunks.ts'
 import type { Operation, Transport } from './transport/transport.ts'
 import type { Event, HistoryEvent } from './types.ts'
-import { pathSegment } from './validation.ts'
+
+/**
+ * Where a page of events begins. Each is a revision, or better `REVISION.HASH8` with the first 8
+ * characters of the hash of that event (`positionOf`), since after a restore of the database another
+ * event may have the revision.
+ */
+export type EventPosition = {
+  /** Only later events. Default: 0. */
+  after?: number | string
+  /** Only earlier events. */
+  before?: number | string
+}
+
+/** Which events of all ledgers; every filter that is set must match. Times are RFC 3339. */
+export type HistoryQuery = {
+  /** Id or name; of a deleted project its id. */
+  project?: string
+  /** Id, name or email address of a person, or the subject that their provider asserts. */
+  person?: string
+  /** Types, separated by commas. */
+  type?: string
+  /** Id of the key, API key … */
+  subject?: string
+  requestId?: string
+  from?: string
+  to?: string
+  after?: string
+  limit?: number
+}
+
+/** Which events; without `project`, of the system's ledger. */
+export type EventQuery = EventPosition & {
+  project?: string
+  limit?: number
+  /** Default: `asc`; `desc` is newest first. */
+  order?: 'asc' | 'desc'
+  /** Types, separated by commas. */
+  type?: string
+  /** Id, name, email address or subject of the actor. */
+  actor?: string
+  /** Id of the subject. */
+  subject?: string
+  /** Only events from this time on (RFC 3339). */
+  since?: string
+  /** Only events before this time (RFC 3339). */
+  until?: string
+}
+
+type EventOptions = CallOptions & EventQuery
 
 /** An export that is silent for longer has failed. */
 const maxSilenceMs = 45_000
 
-export function eventOperations(transport: Transport): EventOperations {
-  const page: EventOperations['page'] = async ({ project, signal, retries, ...query } = {}) => {
-    const operation = readList(pathOf(project), query)
-    const { body, headers } = await transport.send({ ...operation, signal, retries })
-    const next = nextPage(headers, transport.url)
-    return { items: body as Event[], ...(next === undefined ? {} : { next: positionIn(next) }) }
-  }
+export function eventOperations(transport: Transport) {
+  const page = ({ project, signal, retries, ...query }: EventOptions = {}) =>
+    readPage<Event>(transport, { ...readList(pathOf(project), query), signal, retries })
   return {
-    list: async (options) => (await page(options)).items,
-    page,
-    async *all(options = {}) {
+    /**
+     * Up to `limit` (1 to 200) events that match. Fails with `history_changed` if the ledger has no event
+     * `after`, because the database was restored. With filters, use `page` or `all`: the service examines
+     * a bounded number of events, so fewer than `limit` does not mean that there are no more.
+     */
+    list: async (options?: EventOptions) => (await page(options)).items,
+    /** The same, with the position of the next page, if there is one: pass it with the same filters. */
+    page: async (options?: EventOptions): Promise<{ items: Event[]; next?: EventPosition }> =>
+      page(options),
+    /** All events that match, fetched page by page. */
+    async *all(options: EventOptions = {}): AsyncIterable<Event> {
       let position: EventPosition | undefined = {}
       while (position !== undefined) {
         const found: Awaited<ReturnType<typeof page>> = await page({
@@ -33,32 +85,34 @@ export function eventOperations(transport: Transport): EventOperations {
         position = found.next
       }
     },
-    follow: ({ project, ...options } = {}) => followEvents(transport, pathOf(project), options),
-    export: (options = {}) => exportEvents(transport, options),
-    async history({ signal, ...query } = {}) {
-      const operation = { ...readList('/history', query), signal }
-      const { body, headers } = await transport.send(operation)
-      const next = nextPage(headers, transport.url)?.get('after') ?? undefined
-      return { items: body as HistoryEvent[], ...(next === undefined ? {} : { next }) }
-    },
+    /** All events that match, as the text of a file of JSON lines. Throws if it was cut off. */
+    export: (options: EventOptions = {}): AsyncIterable<string> => exportEvents(transport, options),
+    /**
+     * A page of the events of all ledgers that match, newest first, with the place of the next page, if
+     * there is one: pass it with the same filters. For admins of all projects.
+     */
+    history: async ({ signal, retries, ...query }: CallOptions & HistoryQuery = {}) =>
+      readPageAfter<HistoryEvent>(transport, { ...readList('/history', query), signal, retries }),
+    /**
+     * The events after `after`, then each new one as it happens: in order and without gaps, across lost
+     * connections and restarts of the service. Ends after `project.deleted`. Throws if the first
+     * connection fails, if the service rejects the request, or when `signal` is aborted, and
+     * `history_changed` if the database was restored and the ledger no longer has those events.
+     */
+    follow: ({
+      project,
+      ...options
+    }: CallOptions & { project?: string; after?: number | string } = {}): AsyncIterable<Event> =>
+      followEvents(transport, pathOf(project), options),
   }
 }
 
 const pathOf = (project: string | undefined) =>
-  project === undefined ? systemPath : `/projects/${pathSegment(project, 'project')}${systemPath}`
+  project === undefined ? systemPath : `${projectPath(project)}${systemPath}`
 
-function positionIn(next: URLSearchParams): EventPosition {
-  const [after, before] = [next.get('after'), next.get('before')]
-  return {
-    ...(after === null ? {} : { after }),
-    ...(before === null ? {} : { before }),
-  }
-}
-
-/** See `EventOperations.export`. */
 async function* exportEvents(
   transport: Transport,
-  { project, signal, ...query }: CallOptions & EventQuery,
+  { project, signal, ...query }: EventOptions,
 ): AsyncGenerator<string, void, undefined> {
   const headers = { accept: 'application/x-ndjson' }
   const operation: Operation = { ...read(pathOf(project)), query, headers, signal }

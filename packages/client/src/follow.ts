@@ -1,13 +1,17 @@
-import type { CallOptions } from './call-options.ts'
 import { PubringError } from './errors.ts'
-import { positionOf } from './event-api.ts'
 import { createEventParser, type ServerSentEvent } from './event-parser.ts'
 import { readList } from './operations.ts'
+import type { CallOptions } from './options.ts'
 import { createDeadline, sleep } from './transport/deadline.ts'
 import { mayRetry, retryDelayMs } from './transport/retry.ts'
 import { textChunks } from './transport/text-chunks.ts'
 import type { Operation, Transport } from './transport/transport.ts'
 import type { Event } from './types.ts'
+
+/** The position of an event, `REVISION.HASH8`. */
+export function positionOf({ revision, hash }: Pick<Event, 'revision' | 'hash'>): string {
+  return `${revision}.${hash.slice(0, 8)}`
+}
 
 /** A stream that is silent for longer is considered dead; the service sends every 15 seconds. */
 const maxSilenceMs = 45_000
@@ -18,7 +22,7 @@ type Position = { lastEventId: string; reconnectMs: number; connected: boolean }
 /** One stream: the ledger's path and the caller's signal. */
 type Stream = { transport: Transport; path: string; signal: AbortSignal | undefined }
 
-/** See `EventOperations.follow`. */
+/** See `follow` of `eventOperations`. */
 export async function* followEvents(
   transport: Transport,
   path: string,

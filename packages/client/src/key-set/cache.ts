@@ -1,34 +1,15 @@
 import { isSameKeySet, type KeyEntry, type KeySetContents, parseKeySet } from './contents.ts'
 import { type KeySetResponse, notAKeySet } from './fetch.ts'
-import { goesBack, type Head, historyChanged, mayBeEarlier } from './head.ts'
+import { goesBack, historyChanged, mayBeEarlier } from './head.ts'
 import { addMs, elapsedMs, now, type Timestamp } from './timestamp.ts'
 
 /** The state of the cache when a request was sent. */
 type SentWith = { etag: string | undefined; version: number; waitSeconds: number }
 
 /** The last key set received, and how long it may be trusted. */
-export type KeySetCache = {
-  contents(): KeySetContents | undefined
-  /** Incremented whenever the contents change. */
-  version(): number
-  /** The latest time at which the contents are known to have been current. */
-  confirmedAt(): Timestamp | undefined
-  /** Whether the contents were confirmed recently enough to be trusted. */
-  isFresh(): boolean
-  /** The head that a response is of, or confirms; undefined if neither is known. */
-  headOf(response: KeySetResponse): Head | undefined
-  /** The keys of a response, or those that it confirms. */
-  keysOf(response: KeySetResponse): KeyEntry[]
-  /**
-   * Stores a response. Delayed on its way, it can be older than the cached contents: a plain request's
-   * response is dropped if the contents have changed since it was sent, and so is a cached copy of an
-   * earlier revision. Throws `key_set_history_changed` if the server itself goes back, and
-   * `key_set_unavailable` if it is not a key set.
-   */
-  store(response: KeySetResponse, sentWith: SentWith): void
-}
+export type KeySetCache = ReturnType<typeof createKeySetCache>
 
-export function createKeySetCache(url: string, maxStaleMs: number): KeySetCache {
+export function createKeySetCache(url: string, maxStaleMs: number) {
   let contents: KeySetContents | undefined
   let confirmedAt: Timestamp | undefined
   /** When the server last had the contents: unlike `confirmedAt`, not moved by copies of earlier ones. */
@@ -44,15 +25,27 @@ export function createKeySetCache(url: string, maxStaleMs: number): KeySetCache 
   }
   return {
     contents: () => contents,
+    /** Incremented whenever the contents change. */
     version: () => version,
+    /** The latest time at which the contents are known to have been current. */
     confirmedAt: () => confirmedAt,
-    headOf: ({ body, head }) => head ?? (body === undefined ? contents?.head : undefined),
-    keysOf({ body, etag, head }) {
+    /** The head that a response is of, or confirms; undefined if neither is known. */
+    headOf: ({ body, head }: KeySetResponse) =>
+      head ?? (body === undefined ? contents?.head : undefined),
+    /** The keys of a response, or those that it confirms. */
+    keysOf({ body, etag, head }: KeySetResponse): KeyEntry[] {
       const found = body === undefined ? contents : parseKeySet(body, { etag, head }, contents)
       return [...(found?.entries.values() ?? [])]
     },
+    /** Whether the contents were confirmed recently enough to be trusted. */
     isFresh: () => confirmedAt !== undefined && elapsedMs(confirmedAt) <= maxStaleMs,
-    store(response, sentWith) {
+    /**
+     * Stores a response. Delayed on its way, it can be older than the cached contents: a plain request's
+     * response is dropped if the contents have changed since it was sent, and so is a cached copy of an
+     * earlier revision. Throws `key_set_history_changed` if the server itself goes back, and
+     * `key_set_unavailable` if it is not a key set.
+     */
+    store(response: KeySetResponse, sentWith: SentWith): void {
       const asOf = asOfTime(response, sentWith.waitSeconds)
       const { head, age = 0 } = response
       if (contents?.head !== undefined && head !== undefined && goesBack(contents.head, head)) {

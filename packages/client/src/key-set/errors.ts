@@ -47,12 +47,13 @@ export class KeySetError extends Error {
   constructor(
     code: KeySetErrorCode,
     message: string,
-    options: { cause?: unknown; retryAfter?: number | undefined; status?: number } = {},
+    {
+      cause,
+      ...members
+    }: { cause?: unknown; retryAfter?: number | undefined; status?: number } = {},
   ) {
-    const { cause, retryAfter, status } = options
     super(message, cause === undefined ? undefined : { cause })
     this.code = code
-    if (retryAfter !== undefined) this.retryAfter = retryAfter
-    if (status !== undefined) this.status = status
+    Object.assign(this, members)
   }
 }

@@ -1,5 +1,5 @@
 import { canonicalJson } from '../log/chain.ts'
-import { base64urlDigest } from '../log/encoding.ts'
+import { type Bytes, base64urlDigest } from '../log/encoding.ts'
 import type { Jwk } from '../types.ts'
 import { KeySetError } from './errors.ts'
 
@@ -48,6 +48,19 @@ export async function importKey(jwk: Jwk): Promise<VerifyKey> {
   } catch (cause) {
     throw unsupported(jwk, cause)
   }
+}
+
+/** Whether the key, whose algorithm is `alg`, has made the signature (RFC 7518, RFC 8037, RFC 9964). */
+export function isSignature(
+  key: VerifyKey,
+  alg: string,
+  signature: Bytes,
+  signed: Bytes,
+): Promise<boolean> {
+  const bits = Number(alg.slice(2))
+  const parameters = /^[RPE]S\d/.test(alg) ? { hash: `SHA-${bits}`, saltLength: bits / 8 } : {}
+  const algorithm = { name: key.algorithm.name, ...parameters }
+  return crypto.subtle.verify(algorithm, key, signature, signed)
 }
 
 function unsupported({ alg, kid }: Jwk, cause?: unknown): KeySetError {

@@ -1,6 +1,6 @@
-import { type Bytes, fromBase64, utf8 } from '../log/encoding.ts'
-import type { JwsAlgorithm, KeyHistory, TokenCheckReason } from '../types.ts'
-import { importKey, type VerifyKey } from './import.ts'
+import { type Bytes, fromBase64url, utf8 } from '../log/encoding.ts'
+import type { KeyHistory, TokenCheckReason } from '../types.ts'
+import { importKey, isSignature, type VerifyKey } from './import.ts'
 
 /** Whether a token would have verified at a time; `reason` and `detail` say why not. */
 export type PastVerdict =
@@ -48,7 +48,7 @@ export function pastKeySet({ iss, keys, deleted }: KeyHistory): PastKeySet {
   async function isSigned(key: HistoryKey, { input, signature }: DecodedToken): Promise<boolean> {
     const verifyKey = imported.get(key.kid) ?? importKey(key)
     imported.set(key.kid, verifyKey)
-    return crypto.subtle.verify(parametersOf(key.alg), await verifyKey, signature, input)
+    return isSignature(await verifyKey, key.alg, signature, input)
   }
 
   return {
@@ -118,15 +118,6 @@ function checkClaims(
   return invalid('audience_mismatch', `Its aud does not contain ${audience}.`)
 }
 
-/** WebCrypto's parameters for the signatures of RFC 7518, RFC 8037 and RFC 9964. */
-function parametersOf(alg: JwsAlgorithm) {
-  const bits = alg.slice(2)
-  if (alg.startsWith('RS')) return { name: 'RSASSA-PKCS1-v1_5' }
-  if (alg.startsWith('PS')) return { name: 'RSA-PSS', saltLength: Number(bits) / 8 }
-  if (alg.startsWith('ES')) return { name: 'ECDSA', hash: `SHA-${bits}` }
-  return { name: alg === 'EdDSA' ? 'Ed25519' : alg }
-}
-
 type DecodedToken = {
   header: Record<string, unknown>
   claims: Record<string, unknown>
@@ -150,10 +141,4 @@ function objectIn(part: string): Record<string, unknown> | undefined {
   } catch {
     return undefined
   }
-}
-
-function fromBase64url(text: string): Bytes | undefined {
-  if (!/^[A-Za-z0-9_-]*$/.test(text)) return undefined
-  const standard = text.replaceAll('-', '+').replaceAll('_', '/')
-  return fromBase64(standard.padEnd(Math.ceil(standard.length / 4) * 4, '='))
 }

@@ -4,20 +4,13 @@ import { elapsedMs, now, type Timestamp } from './timestamp.ts'
 /** For this long after a failed load, callers get the same error without another request. */
 const failureBackoffMs = 1_000
 
-/** Loads the key set on demand. */
-export type Loader = {
-  load(): Promise<void>
-  /** Whether the last load is too recent to load again for an unknown kid. */
-  isCoolingDown(): boolean
-  /** Whether no load has started for `coolDown`. */
-  isDue(): boolean
-}
+export type Loader = ReturnType<typeof createLoader>
 
-/** With `shared`, concurrent callers share one request. */
+/** Loads the key set on demand. With `shared`, concurrent callers share one request. */
 export function createLoader(
   fetchNow: () => Promise<unknown>,
   { coolDown, shared }: { coolDown: number; shared: boolean },
-): Loader {
+) {
   let startedAt: Timestamp | undefined
   let loadedAt: Timestamp | undefined
   let failure: { error: unknown; at: Timestamp } | undefined
@@ -35,11 +28,13 @@ export function createLoader(
   }, shared)
   const isRecent = (time: Timestamp | undefined) => time !== undefined && elapsedMs(time) < coolDown
   return {
-    async load() {
+    async load(): Promise<void> {
       if (failure !== undefined && elapsedMs(failure.at) < failureBackoffMs) throw failure.error
       await run()
     },
+    /** Whether the last load is too recent to load again for an unknown kid. */
     isCoolingDown: () => isRecent(loadedAt),
+    /** Whether no load has started for `coolDown`. */
     isDue: () => !isRecent(startedAt),
   }
 }

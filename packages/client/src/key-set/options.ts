@@ -1,4 +1,4 @@
-import type { KeyUseOperations } from '../key-api.ts'
+import type { Client } from '../client.ts'
 import type { KeySetError } from './errors.ts'
 import type { VerifyKey } from './import.ts'
 
@@ -55,7 +55,7 @@ export type ReportOptions = {
   /** The name of the verifier: `a-z`, `0-9` and `-`. */
   as: string
   /** A client with an API key of the role `reader`. */
-  client: { keyUses: Pick<KeyUseOperations, 'report'> }
+  client: { keyUses: Pick<Client['keyUses'], 'report'> }
   /** Milliseconds between two reports. Default: 3,600,000; minimum: 60,000. `close()` sends the last one. */
   interval?: number
   /** Called with the error of a report, which is sent again later. */

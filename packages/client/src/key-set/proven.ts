@@ -40,19 +40,7 @@ type ReceivedKeySet = {
   isCopy?: boolean
 }
 
-/** Compares key sets with what the log has of their project. */
-export type ProvenKeySet = {
-  /** The revision of the last proof; undefined before the first one. */
-  latest(): number | undefined
-  /** Whether the log has proven the key of a checked key set, and it has not expired. */
-  counts(key: ReceivedKey): boolean
-  /**
-   * Throws `key_set_disproved` if the key set is older than the last proof and no copy, has no revision, or
-   * is not the one that the log has of its revision, or if the log contradicts itself; and
-   * `key_set_unproven` without a recent proof. The keys that a newer key set adds do not count yet.
-   */
-  check(received: ReceivedKeySet, signal: AbortSignal | undefined): Promise<void>
-}
+export type ProvenKeySet = ReturnType<typeof createProvenKeySet>
 
 type Options = Required<Pick<KeySetOptions, 'fetch' | 'timeout' | 'log'>> & { url: string }
 
@@ -66,10 +54,10 @@ const maxProofAgeMs = 120_000
 const maxSkewMs = 300_000
 
 /**
- * Throws `invalid_option` if the address has no project id: proofs are of ids, not of names. Long because
- * its functions share the last proof.
+ * Compares key sets with what the log has of their project. Throws `invalid_option` if the address has no
+ * project id: proofs are of ids, not of names. Long because its functions share the last proof.
  */
-export function createProvenKeySet({ url, fetch, timeout, log }: Options): ProvenKeySet {
+export function createProvenKeySet({ url, fetch, timeout, log }: Options) {
   const [, project, id = ''] = /^(.*\/projects\/([0-9a-f-]{36}))\/\.well-known\//.exec(url) ?? []
   if (project === undefined) throw invalidLog('The address must have the id of the project.')
   const address = `${project}/.well-known/ledger-proof`
@@ -124,12 +112,22 @@ export function createProvenKeySet({ url, fetch, timeout, log }: Options): Prove
     )
   }
   return {
+    /** The revision of the last proof; undefined before the first one. */
     latest: () => proven?.revision,
-    counts(key) {
+    /** Whether the log has proven the key of a checked key set, and it has not expired. */
+    counts(key: ReceivedKey): boolean {
       const listed = find(key)
       return listed !== undefined && !isExpired(listed, Date.now())
     },
-    async check({ head, keys, isCommon = false, isCopy = false }, signal) {
+    /**
+     * Throws `key_set_disproved` if the key set is older than the last proof and no copy, has no revision, or
+     * is not the one that the log has of its revision, or if the log contradicts itself; and
+     * `key_set_unproven` without a recent proof. The keys that a newer key set adds do not count yet.
+     */
+    async check(
+      { head, keys, isCommon = false, isCopy = false }: ReceivedKeySet,
+      signal: AbortSignal | undefined,
+    ): Promise<void> {
       await trusted
       if (head === undefined) throw withoutRevision()
       await digest(keys)

@@ -1,6 +1,8 @@
+import { fromBase64url, utf8 } from '../log/encoding.ts'
 import { sleep } from '../transport/deadline.ts'
 import type { KeyEntry } from './contents.ts'
 import { KeySetError } from './errors.ts'
+import { isSignature } from './import.ts'
 import type { ReportOptions } from './options.ts'
 
 const minIntervalMs = 60_000
@@ -18,16 +20,6 @@ const maxUses = 500
 /** In seconds, the start of the year 10000. */
 const endOfTimes = 253_402_300_800
 
-/** Notes which keys sign tokens, and reports it. */
-export type UseReporter = {
-  /** Counts the token if its signature is valid. Does not throw. */
-  see(kid: string, entry: KeyEntry, token: unknown): void
-  /** Begins to report, also if no token arrives. */
-  start(): void
-  /** Sends the last report. */
-  close(): void
-}
-
 type Use = {
   timeMs: number
   /** Seconds: that of the last token whose signature was checked, and the latest of all. */
@@ -37,8 +29,11 @@ type Use = {
 
 type Token = { protected: string; payload: string; signature: string }
 
-/** Throws `invalid_option`. Long because its functions share the uses. */
-export function createUseReporter(keySetUrl: string, options: ReportOptions): UseReporter {
+/**
+ * Notes which keys sign tokens, and reports it. Throws `invalid_option`. Long because its functions share
+ * the uses.
+ */
+export function createUseReporter(keySetUrl: string, options: ReportOptions) {
   const { as: reporter, client, interval = defaultIntervalMs, onError } = options
   if (!(interval >= minIntervalMs))
     throw invalid(`report.interval must be at least ${minIntervalMs} ms.`)
@@ -94,7 +89,8 @@ export function createUseReporter(keySetUrl: string, options: ReportOptions): Us
     uses.set(kid, { timeMs: Date.now(), checkedExp, exp: latest })
   }
   return {
-    see(kid, entry, token) {
+    /** Counts the token if its signature is valid. Does not throw. */
+    see(kid: string, entry: KeyEntry, token: unknown): void {
       if (!isToken(token)) return
       const exp = expOf(token)
       if (exp !== 0 && exp * 1_000 <= Date.now()) return
@@ -104,12 +100,14 @@ export function createUseReporter(keySetUrl: string, options: ReportOptions): Us
         known.exp = Math.max(known.exp, exp)
       } else checks = Promise.allSettled([checks, check(kid, entry, token, exp)])
     },
-    start() {
+    /** Begins to report, also if no token arrives. */
+    start(): void {
       if (isStarted) return
       isStarted = true
       void run().catch(() => {})
     },
-    close() {
+    /** Sends the last report. */
+    close(): void {
       if (isStarted && !lifetime.signal.aborted) void checks.then(send)
       lifetime.abort()
     },
@@ -125,7 +123,7 @@ function isToken(token: unknown): token is Token {
 /** Its `exp` in seconds; 0 without one. */
 function expOf({ payload }: Token): number {
   try {
-    const { exp } = JSON.parse(fromBase64url(payload))
+    const { exp } = JSON.parse(new TextDecoder().decode(fromBase64url(payload)))
     return typeof exp === 'number' && exp > 0 && exp < endOfTimes ? exp : 0
   } catch {
     return 0
@@ -134,20 +132,9 @@ function expOf({ payload }: Token): number {
 
 /** Checked here too, because a forged token must not make a key look used. */
 async function hasValidSignature(entry: KeyEntry, token: Token): Promise<boolean> {
-  const { alg } = entry
-  const bits = Number(alg.slice(2))
-  const parameters = /^[RPE]S\d/.test(alg) ? { hash: `SHA-${bits}`, saltLength: bits / 8 } : {}
-  const key = await entry.key()
-  const binary = fromBase64url(token.signature)
-  const signature = Uint8Array.from(binary, (character) => character.charCodeAt(0))
-  const signed = new TextEncoder().encode(`${token.protected}.${token.payload}`)
-  const algorithm = { name: key.algorithm.name, ...parameters }
-  return crypto.subtle.verify(algorithm, key, signature, signed)
-}
-
-/** The bytes as characters, which is all that numbers in JSON need. */
-function fromBase64url(text: string): string {
-  return atob(text.replaceAll('-', '+').replaceAll('_', '/'))
+  const signature = fromBase64url(token.signature)
+  const signed = utf8(`${token.protected}.${token.payload}`)
+  return signature !== undefined && isSignature(await entry.key(), entry.alg, signature, signed)
 }
 
 function invalid(message: string): KeySetError {

@@ -10,17 +10,7 @@ import { unrefLongPolls } from './unref-sockets.ts'
 /** A long poll that is later than this beyond its wait has lost its connection. */
 const longPollSlackMs = 3_000
 
-/** Keeps the cache up to date, and reports its state. */
-export type Updater = {
-  /** Fetches the key set with a plain request. */
-  load(): Promise<void>
-  /** Follows the key set while it is wanted; not without `background`, or while it is followed. */
-  follow(isWanted: () => boolean): void
-  isFollowing(): boolean
-  isClosed(): boolean
-  state(): KeySetState
-  close(): void
-}
+export type Updater = ReturnType<typeof createUpdater>
 
 type UpdaterOptions = Required<
   Pick<KeySetOptions, 'maxStale' | 'timeout' | 'fetch' | 'background'>
@@ -29,8 +19,11 @@ type UpdaterOptions = Required<
 
 type Status = { mode: UpdateMode; following: boolean; closed: boolean; error?: KeySetError }
 
-// Long because its functions share the status and the pending long poll.
-export function createUpdater(options: UpdaterOptions, cache: KeySetCache): Updater {
+/**
+ * Keeps the cache up to date, and reports its state. Long because its functions share the status and the
+ * pending long poll.
+ */
+export function createUpdater(options: UpdaterOptions, cache: KeySetCache) {
   const { fetch, proven, background } = options
   let { url } = options
   const status: Status = { mode: 'polling', following: false, closed: false }
@@ -90,7 +83,8 @@ export function createUpdater(options: UpdaterOptions, cache: KeySetCache): Upda
     status.mode = mode
   }
   return {
-    async load() {
+    /** Fetches the key set with a plain request. */
+    async load(): Promise<void> {
       try {
         const { response, changed } = await request(0, lifetime?.signal)
         if (background) status.mode = detectMode(response) ?? status.mode
@@ -103,7 +97,8 @@ export function createUpdater(options: UpdaterOptions, cache: KeySetCache): Upda
         throw error
       }
     },
-    follow(isWanted) {
+    /** Follows the key set while it is wanted; not without `background`, or while it is followed. */
+    follow(isWanted: () => boolean): void {
       if (lifetime === undefined || status.following || status.closed) return
       status.following = true
       const stopUnref = unrefLongPolls(url)
@@ -118,7 +113,7 @@ export function createUpdater(options: UpdaterOptions, cache: KeySetCache): Upda
     isFollowing: () => status.following,
     isClosed: () => status.closed,
     state,
-    close() {
+    close(): void {
       status.closed = true
       lifetime?.abort()
       pendingPoll?.abort()

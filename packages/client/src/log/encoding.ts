@@ -32,6 +32,13 @@ export function fromBase64(text: string): Bytes | undefined {
   }
 }
 
+/** The bytes of base64url without padding (RFC 7515). Undefined for another text. */
+export function fromBase64url(text: string): Bytes | undefined {
+  if (!/^[A-Za-z0-9_-]*$/.test(text)) return undefined
+  const standard = text.replaceAll('-', '+').replaceAll('_', '/')
+  return fromBase64(standard.padEnd(Math.ceil(standard.length / 4) * 4, '='))
+}
+
 export async function sha256(bytes: Bytes): Promise<Bytes> {
   return new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
 }

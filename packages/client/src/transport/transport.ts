@@ -1,6 +1,6 @@
-import type { ClientOptions } from '../api.ts'
 import { createCredentials } from '../credentials.ts'
 import { PubringError } from '../errors.ts'
+import type { ClientOptions } from '../options.ts'
 import type { TokenExchangeResponse } from '../types.ts'
 import { normalizeUrl } from '../validation.ts'
 import { createDeadline, sleep } from './deadline.ts'
@@ -28,22 +28,13 @@ export type Operation = {
 }
 
 /** Sends operations to one service. */
-export type Transport = {
-  url: string
-  retries: number
-  /** Sends and retries the operation; resolves with a 2xx. Throws only `PubringError`. */
-  send(operation: Operation): Promise<ApiResponse>
-  /** Sends it once; resolves with a 2xx whose body the caller reads under `signal`. */
-  open(operation: Operation, signal: AbortSignal): Promise<Response>
-  /** The `PubringError` for what `fetch` or reading the body threw. */
-  toError(operation: Operation, cause: unknown, timedOut?: boolean): PubringError
-}
+export type Transport = ReturnType<typeof createTransport>
 
 /** With less time left, a retry would only time out. */
 const minAttemptMs = 20
 
 /** Throws if the URL or the API key cannot be used. */
-export function createTransport(options: ClientOptions): Transport {
+export function createTransport(options: ClientOptions) {
   const { retries = 3, timeout = 30_000, totalTimeout = Number.POSITIVE_INFINITY } = options
   const url = normalizeUrl(options.url)
   const request = createRequest(url, options)
@@ -51,7 +42,8 @@ export function createTransport(options: ClientOptions): Transport {
     const { method, list = false } = operation
     return { method, url: operationUrl(url, operation), baseUrl: url, list }
   }
-  const toError: Transport['toError'] = (operation, cause, timedOut = false) =>
+  /** The `PubringError` for what `fetch` or reading the body threw. */
+  const toError = (operation: Operation, cause: unknown, timedOut = false) =>
     transportError(url, operation, cause, timedOut)
 
   async function sendOnce(
@@ -109,7 +101,8 @@ export function createTransport(options: ClientOptions): Transport {
     url,
     retries,
     toError,
-    open: (operation, signal) =>
+    /** Sends it once; resolves with a 2xx whose body the caller reads under `signal`. */
+    open: (operation: Operation, signal: AbortSignal): Promise<Response> =>
       authorized(operation, signal, async (apiKey) => {
         const response = await request(operation, apiKey, signal)
         rejectRedirect(response, contextOf(operation))
@@ -117,7 +110,8 @@ export function createTransport(options: ClientOptions): Transport {
         if (!response.ok) await readResponse(response, contextOf(operation))
         return response
       }),
-    send: (operation) =>
+    /** Sends and retries the operation; resolves with a 2xx. Throws only `PubringError`. */
+    send: (operation: Operation): Promise<ApiResponse> =>
       authorized(operation, operation.signal, (apiKey) => sendWith(operation, apiKey)),
   }
 }
