@@ -69,7 +69,7 @@ import {
 } from '../packages/server/src/features/token-checks/contract.ts'
 import { TokenExchangeResponse } from '../packages/server/src/features/token-exchange/contract.ts'
 import { ProjectHealth, Warning } from '../packages/server/src/features/warnings/contract.ts'
-import { Problem, roles } from '../packages/server/src/kernel/contract.ts'
+import { Actor, Problem, roles } from '../packages/server/src/kernel/contract.ts'
 import { tokenCheckOutcomes } from '../packages/server/src/tokens/findings.ts'
 
 /** The parts of JSON Schema that the contract uses. */
@@ -87,6 +87,12 @@ type Schema = {
   $ref?: string
 }
 
+/** Types that are stated by others. */
+const derived: Record<string, string> = {
+  Algorithm: '(typeof algorithms)[number]',
+  JwsAlgorithm: "Exclude<Algorithm, 'RSA'>",
+}
+
 /** The types that `@pubring/client` exports, in the order of the file. */
 const contract: Record<string, object> = {
   Algorithm: {
@@ -102,6 +108,11 @@ const contract: Record<string, object> = {
     description:
       'A role, from weak to strong; `auditor` is beside the others: it reads everything and changes nothing.',
   },
+  LinkCreator: {
+    ...Actor.properties.link.properties.createdBy,
+    description: 'Who created a registration link.',
+  },
+  Actor,
   Project,
   KeyUse,
   KeyState,
@@ -212,7 +223,9 @@ function declaration(name: string): string {
   const base = Object.keys(types)
     .filter(isBase)
     .toSorted((one, other) => size(other) - size(one))[0]
-  if (base === undefined) return `${comment(schema)}export type ${name} = ${declare(schema)}\n`
+  if (base === undefined) {
+    return `${comment(schema)}export type ${name} = ${derived[name] ?? declare(schema)}\n`
+  }
   const inherited = membersOf(types[base] ?? {})
   const added = own.filter((member) => !inherited.includes(member))
   return `${comment(schema)}export interface ${name} extends ${base} {\n${added.join('\n')}\n}\n`

@@ -20,42 +20,41 @@ export const algorithms = [
 ] as const
 
 /** The `algorithm` of a key. `RSA` means RS256; every other value is a JWS `alg`. */
-export type Algorithm =
-  | 'RSA'
-  | 'RS256'
-  | 'RS384'
-  | 'RS512'
-  | 'PS256'
-  | 'PS384'
-  | 'PS512'
-  | 'ES256'
-  | 'ES384'
-  | 'ES512'
-  | 'EdDSA'
-  | 'Ed25519'
-  | 'ML-DSA-44'
-  | 'ML-DSA-65'
-  | 'ML-DSA-87'
+export type Algorithm = (typeof algorithms)[number]
 
 /** A JWS `alg`, as in the JWKS and in the header of a token. */
-export type JwsAlgorithm =
-  | 'RS256'
-  | 'RS384'
-  | 'RS512'
-  | 'PS256'
-  | 'PS384'
-  | 'PS512'
-  | 'ES256'
-  | 'ES384'
-  | 'ES512'
-  | 'EdDSA'
-  | 'Ed25519'
-  | 'ML-DSA-44'
-  | 'ML-DSA-65'
-  | 'ML-DSA-87'
+export type JwsAlgorithm = Exclude<Algorithm, 'RSA'>
 
 /** A role, from weak to strong; `auditor` is beside the others: it reads everything and changes nothing. */
 export type Role = 'reader' | 'registrar' | 'writer' | 'admin' | 'auditor'
+
+/** Who created a registration link. */
+export type LinkCreator = {
+  apiKeyId?: string
+  /** A person who signed in. The hash of the event covers this and not `name`. */
+  user?: {
+    issuer: string
+    subject: string
+    sessionId: string
+  }
+  /** The workload that exchanged a token for the API key. */
+  workload?: {
+    ruleId: string
+    issuer: string
+    subject: string
+  }
+}
+
+/** Who requested the change: an API key, a person, a workload, a JWT key that proved itself (`jwtKeyId`) or the holder of a registration link; otherwise Pubring itself or a command on the server. */
+export interface Actor extends LinkCreator {
+  name: string
+  jwtKeyId?: string
+  /** The holder of a registration link, whose note is `name`, and who created the link. The hash of the event covers this and not `name`. */
+  link?: {
+    id: string
+    createdBy: LinkCreator
+  }
+}
 
 /** A project: a named set of JWT keys. */
 export type Project = {
@@ -215,42 +214,7 @@ export type Rotation = {
   createTime: string
   updateTime: string
   /** Who requested the change: an API key, a person, a workload, a JWT key that proved itself (`jwtKeyId`) or the holder of a registration link; otherwise Pubring itself or a command on the server. */
-  startedBy: {
-    name: string
-    apiKeyId?: string
-    /** A person who signed in. The hash of the event covers this and not `name`. */
-    user?: {
-      issuer: string
-      subject: string
-      sessionId: string
-    }
-    /** The workload that exchanged a token for the API key. */
-    workload?: {
-      ruleId: string
-      issuer: string
-      subject: string
-    }
-    jwtKeyId?: string
-    /** The holder of a registration link, whose note is `name`, and who created the link. The hash of the event covers this and not `name`. */
-    link?: {
-      id: string
-      createdBy: {
-        apiKeyId?: string
-        /** A person who signed in. The hash of the event covers this and not `name`. */
-        user?: {
-          issuer: string
-          subject: string
-          sessionId: string
-        }
-        /** The workload that exchanged a token for the API key. */
-        workload?: {
-          ruleId: string
-          issuer: string
-          subject: string
-        }
-      }
-    }
-  }
+  startedBy: Actor
   /** From this time on, every verifier that honors the cache headers knows the new key; absent if that is inactive. */
   convergedTime?: string
   /** When the old key expires. */
@@ -692,42 +656,7 @@ export type Event = {
   type: string
   time: string
   /** Who requested the change: an API key, a person, a workload, a JWT key that proved itself (`jwtKeyId`) or the holder of a registration link; otherwise Pubring itself or a command on the server. */
-  actor: {
-    name: string
-    apiKeyId?: string
-    /** A person who signed in. The hash of the event covers this and not `name`. */
-    user?: {
-      issuer: string
-      subject: string
-      sessionId: string
-    }
-    /** The workload that exchanged a token for the API key. */
-    workload?: {
-      ruleId: string
-      issuer: string
-      subject: string
-    }
-    jwtKeyId?: string
-    /** The holder of a registration link, whose note is `name`, and who created the link. The hash of the event covers this and not `name`. */
-    link?: {
-      id: string
-      createdBy: {
-        apiKeyId?: string
-        /** A person who signed in. The hash of the event covers this and not `name`. */
-        user?: {
-          issuer: string
-          subject: string
-          sessionId: string
-        }
-        /** The workload that exchanged a token for the API key. */
-        workload?: {
-          ruleId: string
-          issuer: string
-          subject: string
-        }
-      }
-    }
-  }
+  actor: Actor
   subject: {
     type:
       | 'project'
@@ -892,14 +821,9 @@ export type LedgerProof = {
   /** Hash of that event. */
   head: string
   time: string
-  /** The secret by which all entries of this ledger can be found, in base64. */
-  blinding: string
-  /** Position of the entry in the tree. */
-  index: number
-  hashes: string[]
   /** A signed checkpoint (C2SP tlog-checkpoint), with the cosignatures of witnesses. */
   checkpoint: string
-  /** All of it as one text (C2SP tlog-proof), for `pubring ledger verify`. */
+  /** The proof (C2SP tlog-proof), for `pubring ledger verify`, with the secret by which all entries of this ledger can be found. */
   proof: string
 }
 

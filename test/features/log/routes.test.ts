@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { describe, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { type Bytes, toBase64 } from '../../../packages/client/src/log/encoding.ts'
 import {
   parseLedgerProof,
@@ -11,7 +11,6 @@ import {
 import { parseVerifierKey } from '../../../packages/client/src/log/note.ts'
 import { treeRoot } from '../../../packages/client/src/log/proofs.ts'
 import { verifyPublication } from '../../../packages/client/src/log/publication.ts'
-import { scanLog } from '../../../packages/client/src/log/scan.ts'
 import { createTileReader, formatTilePath } from '../../../packages/client/src/log/tiles.ts'
 import { logId } from '../../../packages/server/src/features/log/signing.ts'
 import { systemLedgerId } from '../../../packages/server/src/kernel/ledger/chain.ts'
@@ -83,58 +82,39 @@ test('anyone can read and verify the log with what is public, in every browser',
 })
 
 test.each([
-  ...['ID/tile/0/001', 'ID/tile/0/000', 'ID/tile/0/000.p/99', 'ID/tile/00/000.p/1', 'ID/tile/'],
-  ...['00000000/checkpoint', '2/checkpoint', 'x/tile/0', 'tile/0/000.p/1'],
-  'ID/tile/0/%2e%2e/000',
+  ...['ID/tile/0/001', 'ID/tile/', 'ID/tile/0/%2e%2e/000'],
+  ...['00000000/checkpoint', '2/checkpoint', 'tile/0/000.p/1'],
 ])('/log/%s does not exist', async (path) => {
   const response = await get(`/log/${path}`.replace('/log/ID', treePath()))
   expect(response.json()).toMatchObject({ status: 404 })
 })
 
-describe('proofs', () => {
-  test('of an event', async () => {
-    const { id, name } = server.project
-    await signNow()
-    await server.send('PATCH', `/v1/projects/${id}`, { body: { name: 'renamed' } })
-    await server.send('PATCH', `/v1/projects/${id}`, { body: { name } })
-    await signNow()
-    const reader = await server.apiKey('reader', id)
-    const headers = { 'x-api-key': reader }
-    const url = `/v1/projects/${name}/ledger-proof`
-    const response = await server.send('GET', `${url}?revision=2`, { headers })
-    expect(response.statusCode, response.body).toBe(200)
-    expect(response.headers['cache-control']).toBe('private, no-cache')
-    const proof = response.json()
-    const events = (await server.send('GET', `/v1/projects/${id}/events`)).json()
-    expect(proof).toMatchObject({ ledgerId: id, revision: 3, head: events.at(-1).hash })
+test('readers of a ledger get proofs of its events, and no entry of the log names it', async () => {
+  const { id, name } = server.project
+  await server.send('PATCH', `/v1/projects/${id}`, { body: { name: 'renamed' } })
+  await server.send('PATCH', `/v1/projects/${id}`, { body: { name } })
+  const { size } = await signNow()
+  const headers = { 'x-api-key': await server.apiKey('reader', id) }
+  const url = `/v1/projects/${name}/ledger-proof`
+  const response = await server.send('GET', `${url}?revision=2`, { headers })
+  expect(response.statusCode, response.body).toBe(200)
+  expect(response.headers['cache-control']).toBe('private, no-cache')
+  const proof = response.json()
+  const events = (await server.send('GET', `/v1/projects/${id}/events`)).json()
+  expect(proof).toMatchObject({ ledgerId: id, revision: 3, head: events.at(-1).hash })
+  await verifyLedgerProof(parseLedgerProof(proof.proof), await trusted())
+  expect((await server.send('GET', url, { headers })).json()).toEqual(proof)
+  expect((await server.send('GET', `${url}?revision=4`)).json().code).toBe('not_logged')
+  expect((await server.send('GET', `${url}?revision=0`)).json().code).toBe('invalid_request')
 
-    const parsed = parseLedgerProof(proof.proof)
-    const checkpoint = await verifyLedgerProof(parsed, await trusted())
-    const read = (path: string) => readFile(`${treePath()}/${path}`)
-    expect([...(await scanLog(parsed, { checkpoint, read })).keys()]).toEqual([1, 3])
+  const system = (await server.send('GET', '/v1/ledger-proof')).json()
+  expect(system.ledgerId).toBe(systemLedgerId)
+  await verifyLedgerProof(parseLedgerProof(system.proof), await trusted())
 
-    const last = await server.send('GET', url, { headers })
-    expect(last.json()).toEqual(proof)
-    expect((await server.send('GET', `${url}?revision=4`)).json()).toMatchObject({
-      code: 'not_logged',
-    })
-    expect((await server.send('GET', `${url}?revision=0`)).json().code).toBe('invalid_request')
-  })
-
-  test('of the ledger of the registry', async () => {
-    await signNow()
-    const proof = (await server.send('GET', '/v1/ledger-proof')).json()
-    expect(proof.ledgerId).toBe(systemLedgerId)
-    await verifyLedgerProof(parseLedgerProof(proof.proof), await trusted())
-  })
-
-  test('no entry names a ledger', async () => {
-    const { size } = await signNow()
-    const bundle = await readFile(`${treePath()}/tile/entries/000.p/${size}`)
-    const text = Buffer.from(bundle).toString('latin1')
-    expect(text).not.toContain(server.project.id)
-    expect(text).not.toContain(hash('sha256', server.project.id))
-  })
+  const bundle = await readFile(`${treePath()}/tile/entries/000.p/${size}`)
+  const text = Buffer.from(bundle).toString('latin1')
+  expect(text).not.toContain(id)
+  expect(text).not.toContain(hash('sha256', id))
 })
 
 test('anyone gets a proof of the latest key set of a project, without the secret of its ledger', async () => {
@@ -158,8 +138,9 @@ test('anyone gets a proof of the latest key set of a project, without the secret
     expect(JSON.stringify({ head, proof })).not.toContain(text)
   }
   const own = (await server.send('GET', `/v1/projects/${id}/ledger-proof`)).json()
-  expect(own).toMatchObject({ revision: head.revision, head: head.head, index: proof.index })
-  expect(response.body).not.toContain(own.blinding)
+  const { opening: secret, ...rest } = parseLedgerProof(own.proof)
+  expect(rest).toMatchObject({ head, index: proof.index })
+  expect(response.body).not.toContain(toBase64(Object.values(secret)[0] ?? expect.fail()))
 
   expect((await get(path.replace(id, server.project.name))).body).toBe(response.body)
   // Of a later change nothing is known before it is logged, and the list stays.
@@ -242,9 +223,7 @@ test('a log that is restarted with a new key has another address; the one before
   const { size, checkpoint } = await signNow()
   expect((await get('/log/checkpoint')).body).toBe(checkpoint)
   expect((await get('/log/vkey')).body).toBe(`${response.json().verifierKey}\n`)
-  const verified = await verifyCheckpoint(checkpoint, await trusted())
-  const read = createTileReader(size, (tile) => readFile(`${treePath()}/${formatTilePath(tile)}`))
-  expect(toBase64(await treeRoot(size, read))).toBe(toBase64(verified.root))
+  expect(await verifyCheckpoint(checkpoint, await trusted())).toMatchObject({ size })
   const proof = (await server.send('GET', '/v1/projects/payments/ledger-proof')).json()
   await verifyLedgerProof(parseLedgerProof(proof.proof), await trusted())
   for (const path of ['checkpoint', 'tile/0/000.p/1']) {

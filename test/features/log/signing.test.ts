@@ -35,7 +35,7 @@ import type { LogTree } from '../../../packages/server/src/features/log/changes.
 import { findHeads } from '../../../packages/server/src/features/log/last-heads/heads.ts'
 import { createLog, type LogState } from '../../../packages/server/src/features/log/log.ts'
 import { proveHead, proveLedger } from '../../../packages/server/src/features/log/proofs.ts'
-import { findTile, readTree } from '../../../packages/server/src/features/log/reads.ts'
+import { readTiles, readTree } from '../../../packages/server/src/features/log/reads.ts'
 import {
   logId,
   logOrigin,
@@ -46,7 +46,6 @@ import {
 } from '../../../packages/server/src/features/log/signing.ts'
 import { readLogFile } from '../../../packages/server/src/features/log/tiles.ts'
 import { projectChanges } from '../../../packages/server/src/features/projects/changes.ts'
-import { readProjectPage } from '../../../packages/server/src/features/projects/reads.ts'
 import { exchangeChanges } from '../../../packages/server/src/features/token-exchange/changes.ts'
 import type { LogSigner, Store } from '../../../packages/server/src/kernel/context.ts'
 import { verifyLedgers } from '../../../packages/server/src/kernel/ledger/all-ledgers.ts'
@@ -93,6 +92,10 @@ const stopped = (code: string) =>
     extras: { errors: [expect.objectContaining({ code })] },
   })
 
+/** The last event of the system's ledger. */
+const lastEvent = async (store = stored.store) =>
+  (await readEvents(store.reader, systemLedgerId, { after: 0, limit: 20 })).at(-1)
+
 async function rename(projectId: string, name: string, store = stored.store): Promise<void> {
   await store.commit(projectChanges.renameProject, { origin: origin(), projectId, name })
 }
@@ -135,6 +138,12 @@ test('the heads of all ledgers are logged, and then those that moved', async () 
   const first = await sign()
   const { origin, size } = await verified(first)
   expect({ origin, size }).toEqual({ origin: ownOrigin(), size: 3 })
+  expect(await lastEvent()).toMatchObject({
+    type: 'log.started',
+    actor: { name: 'pubring serve' },
+    subject: { type: 'registry', id: systemLedgerId },
+    changes: { origin: { to: ownOrigin() }, verifierKey: { to: first.verifierKey } },
+  })
   const heads = await store.heads([id, systemLedgerId])
   const logged = (await readEntries(store, first)).map(({ head }) => head)
   expect(logged.sort()).toEqual([...heads.values()].map(({ hash }) => hash).sort())
@@ -167,13 +176,15 @@ async function rootOfLast(size = Number.MAX_SAFE_INTEGER): Promise<string> {
   return naiveRoot([...leaves.values()]).toString('hex')
 }
 
-/** What `pubring check` finds in the tables. */
-async function verifiedTables() {
+/** As `pubring check` finds them. */
+async function verdicts() {
   const ledgers = await openLedgerReader(stored.database.url)
   const found = await Array.fromAsync(verifyLedgers(ledgers))
   await ledgers.close()
-  return found.flatMap(({ differences }) => differences)
+  return found
 }
+
+const verifiedTables = async () => (await verdicts()).flatMap(({ differences }) => differences)
 
 /** The last entry of a checkpoint. */
 const headsOf = async ({ size }: Pick<LogTree, 'size'>) =>
@@ -203,30 +214,19 @@ test('each checkpoint ends with the root of the map of all last heads, also afte
       },
     }
     await expect(sign(failing)).rejects.toThrow('killed')
+    const recorded = key.open().lastSigned(ownOrigin())
     // The published checkpoint keeps its proofs, but not the list of keys: the database has that of the later head.
     const proof = parseLedgerProof(await proveHead(store.reader, id))
     await verifyLast(proof, await verifyLedgerProof(proof, trusted))
-    await compare(await sign())
+    const next = await sign()
+    await compare(next)
+    if (crash === 'before the publication') expect(next.checkpoint).toBe(recorded)
     const last = parseLedgerProof(await proveHead(store.reader, id))
     await verifyLast(last, await verifyLedgerProof(last, trusted))
     expect(last.head.revision).toBeGreaterThan(proof.head.revision)
     const published = await verifyPublication(last.head, last.publication)
     expect(published.map(({ thumbprint }) => thumbprint)).toContain(changed.thumbprint)
   }
-})
-
-test('the start of the log is in the ledger of the system', async () => {
-  await createProject(stored.store, 'payments')
-  const { verifierKey } = await sign()
-  const events = await readEvents(stored.store.reader, systemLedgerId, { after: 1, limit: 10 })
-  expect(events).toMatchObject([
-    {
-      type: 'log.started',
-      actor: { name: 'pubring serve' },
-      subject: { type: 'registry', id: systemLedgerId },
-      changes: { origin: { to: ownOrigin() }, verifierKey: { to: verifierKey } },
-    },
-  ])
 })
 
 test('a proof of each event is valid, and names the ledger', async () => {
@@ -281,8 +281,6 @@ test('at the interval, nothing is appended that soon after something else was', 
 
 test.each<[string, (notes: { older: string; newer: string }) => string]>([
   ['of an older tree', ({ older }) => older],
-  ['of another text', () => 'evil.example/other\n5\nAAAA\n\n— x AAAAAAAAAAA=\n'],
-  ['with more text', ({ newer }) => newer.replace('\n\n', '\nmore\n\n')],
   ['with another signature', ({ newer }) => newer.replace(/(?<=— \S+ \S{20})..../, 'AAAA')],
   ['that is no note', () => 'none'],
 ])('a checkpoint %s that was put into the database is not dated', async (_name, forge) => {
@@ -312,6 +310,15 @@ test('tiles are published as far as the checkpoint covers them', async () => {
   const absent = ['tile/0/000.p/4', 'tile/0/000', 'tile/1/000.p/1', 'tile/0/001.p/1', 'tile/x']
   for (const path of absent) expect(await readLogFile(reader, tree, path), path).toBeUndefined()
 })
+
+async function firstTile(): Promise<Bytes> {
+  const [tile] = await readTiles(stored.store.reader, 0, [0])
+  return fromBase64(tile?.hashes ?? '') ?? new Uint8Array()
+}
+
+async function putFirstTile(bytes: Bytes): Promise<void> {
+  await stored.database.execute('update log_tile set hashes = ? where level = 0', toBase64(bytes))
+}
 
 describe('the log never forks', () => {
   /** A database as it was before changes that were logged and signed. */
@@ -347,9 +354,7 @@ describe('the log never forks', () => {
     const log = await sign(store)
     expect(await readEntries(store, log)).toHaveLength(5)
     expect(await readTree(store.reader, before.id)).toMatchObject({ nextOrigin: log.origin })
-    expect(
-      (await readEvents(store.reader, systemLedgerId, { after: 0, limit: 20 })).at(-1),
-    ).toMatchObject({
+    expect(await lastEvent(store)).toMatchObject({
       type: 'log.started',
       changes: {
         origin: { from: before.origin, to: log.origin },
@@ -357,13 +362,6 @@ describe('the log never forks', () => {
         hash: { from: Buffer.from(lost.root).toString('hex') },
       },
     })
-  })
-
-  test('the same changes again, at another time, are not the same log', async () => {
-    const restored = await openTestStore(await goBack())
-    const [project] = await readProjectPage(restored.store.reader, { limit: 1 })
-    await rename(project?.id ?? '', 'lost', restored.store)
-    await expect(sign(restored.store)).rejects.toEqual(stopped('diverged'))
   })
 
   test('a database that has lost the whole log stops it', async () => {
@@ -381,8 +379,8 @@ describe('the log never forks', () => {
       key.replace()
     }
     origins.push((await restart(fresh.store)).origin)
-    const events = await readEvents(fresh.store.reader, systemLedgerId, { after: 0, limit: 20 })
-    expect(events.at(-1)?.changes?.origin).toEqual({ from: origins[0], to: origins[1] })
+    const event = await lastEvent(fresh.store)
+    expect(event?.changes?.origin).toEqual({ from: origins[0], to: origins[1] })
     expect((await sign(fresh.store)).origin).toBe(origins[1])
   })
 
@@ -390,7 +388,7 @@ describe('the log never forks', () => {
     ['that the key would have', publicUrl],
     ['of another name', 'https://evil.example'],
   ])('a tree %s that was inserted without an event is not signed', async (_name, url) => {
-    const { store, database } = stored
+    const { database } = stored
     const signer = key.open()
     const name = logOrigin(url, signer)
     const vkey = formatVerifierKey(await logVerifierKey(name, signer))
@@ -403,7 +401,7 @@ describe('the log never forks', () => {
     key.replace()
     await restart()
     expect(await sign()).toMatchObject({ origin: ownOrigin(), size: 2 })
-    expect((await readEvents(store.reader, systemLedgerId, { after: 0, limit: 5 })).length).toBe(1)
+    expect(await lastEvent()).toMatchObject({ revision: 1, type: 'log.started' })
   })
 
   test('of two processes that find no tree, one starts it', async () => {
@@ -450,13 +448,6 @@ describe('the log never forks', () => {
     expect((await readTree(stored.store.reader))?.checkpoint).toBe(before.checkpoint)
   })
 
-  test('with another key it stops', async () => {
-    await createProject(stored.store, 'payments')
-    await sign()
-    const other = createKeyFile()
-    await expect(sign(stored.store, other.open())).rejects.toEqual(stopped('other_key'))
-  })
-
   test('a copy of the key that has not signed the last checkpoint leaves it to the other one', async () => {
     await createProject(stored.store, 'payments')
     await sign()
@@ -469,36 +460,19 @@ describe('the log never forks', () => {
     await expect(sign(stored.store, copy.open())).rejects.toEqual(stopped('other_signer'))
   })
 
-  test('a process that ends between storing and publishing a checkpoint publishes it later', async () => {
-    await createProject(stored.store, 'payments')
-    const { store } = stored
-    const failing: Store = {
-      ...store,
-      async commit(kind, change) {
-        if (kind.type === 'log.publish') throw new Error('killed')
-        return store.commit(kind, change)
-      },
-    }
-    await expect(sign(failing)).rejects.toThrow('killed')
-    const recorded = key.open().lastSigned(ownOrigin()) ?? ''
-    expect((await readTree(store.reader))?.checkpoint).toBeUndefined()
-    expect((await sign()).checkpoint).toBe(recorded)
-    expect((await readTree(store.reader))?.checkpoint).toBe(recorded)
-  })
-
   test('a lost or altered tile stops it', async () => {
-    const { store, database } = stored
-    await createProject(store, 'payments')
+    await createProject(stored.store, 'payments')
     await sign()
-    const tile = (await findTile(store.reader, 0, 0)) ?? ''
-    const altered = fromBase64(tile)?.map((byte, index) => (index === 40 ? byte ^ 1 : byte))
-    const change = (hashes: string) =>
-      database.execute('update log_tile set hashes = ? where level = 0', hashes)
-    await change(toBase64(altered ?? new Uint8Array()))
-    await expect(sign()).rejects.toEqual(stopped('diverged'))
-    await change(tile.slice(0, 40))
-    await expect(sign()).rejects.toEqual(stopped('damaged'))
-    await change(tile)
+    const tile = await firstTile()
+    const altered = tile.map((byte, index) => (index === 40 ? byte ^ 1 : byte))
+    for (const [bytes, code] of [
+      [altered, 'diverged'],
+      [tile.slice(0, 30), 'damaged'],
+    ] as const) {
+      await putFirstTile(bytes)
+      await expect(sign()).rejects.toEqual(stopped(code))
+    }
+    await putFirstTile(tile)
     await sign()
   })
 
@@ -513,7 +487,7 @@ describe('the log never forks', () => {
       const runs = await Promise.all(stores.map((store) => sign(store)))
       signed.push(...runs.map(({ checkpoint = '' }) => checkpoint))
       // Every change acknowledged before a run is in its checkpoint.
-      const { index } = await proveLedger(stored.store.reader, id, 1)
+      const { index } = parseLedgerProof((await proveLedger(stored.store.reader, id, 1)).proof)
       for (const { checkpointSize } of runs) expect(checkpointSize).toBeGreaterThan(index)
     }
     const last = await sign()
@@ -547,12 +521,10 @@ describe('one who can write to the database', () => {
   async function append(ledgerId: string | null, revision: number | null, content: string) {
     const { store, database } = stored
     const { size = 0 } = (await readTree(store.reader)) ?? {}
-    const hashes = fromBase64((await findTile(store.reader, 0, 0)) ?? '') ?? new Uint8Array()
-    const tile = toBase64(concatBytes(hashes, await leafHash(utf8(content))))
     const columns = 'position, ledger_id, revision, content'
     const insert = `insert into log_entry (${columns}) values (?, ?, ?, ?)`
     await database.execute(insert, size, ledgerId, revision, content)
-    await database.execute('update log_tile set hashes = ? where level = 0', tile)
+    await putFirstTile(concatBytes(await firstTile(), await leafHash(utf8(content))))
     await database.execute('update log_tree set size = ?', size + 1)
     return size
   }
@@ -589,10 +561,8 @@ describe('one who can write to the database', () => {
       async commit(kind, change) {
         const result = await store.commit(kind, change)
         if ('heads' in change && change.heads !== undefined) {
-          const hashes = fromBase64((await findTile(store.reader, 0, 0)) ?? '') ?? new Uint8Array()
           const leaf = await leafHash(utf8(otherHeads))
-          const tile = toBase64(concatBytes(hashes.slice(0, -32), leaf))
-          await database.execute('update log_tile set hashes = ? where level = 0', tile)
+          await putFirstTile(concatBytes((await firstTile()).slice(0, -32), leaf))
           await database.execute(
             'update log_entry set content = ? where position = (select max(position) from log_entry)',
             otherHeads,
@@ -638,38 +608,32 @@ describe('one who can write to the database', () => {
   })
 })
 
-describe('verification names, and a running signer stops at', () => {
-  const secondEntry = (set: string) => `update log_entry set ${set} where position = 1`
-  test.each<[string, string, readonly string[]]>([
-    ['an entry that was deleted', 'log_entry', ['delete from log_entry where position = 1']],
-    [
-      'an entry that was altered',
-      'log_entry',
-      [secondEntry("content = replace(content, 'a', 'b')")],
-    ],
-    ['a ledger that was deleted', 'ledger', ['delete from event', 'delete from ledger']],
-    [
-      'a log whose tables were emptied',
-      'log_tree',
-      ['tree', 'entry', 'tile', 'slot', 'ledger'].map((name) => `delete from log_${name}`),
-    ],
-  ])('%s', async (_name, type, statements) => {
-    const { store, database } = stored
-    const { id } = await createProject(store, 'payments')
-    const log = createLog(contextOf(store), key.open())
-    await log.sign()
-    for (const statement of statements) {
-      const isWhole = /^delete from (event|ledger)$/.test(statement)
-      await database.execute(isWhole ? `${statement} where project_id = '${id}'` : statement)
-    }
-    await expect(log.sign()).rejects.toMatchObject({ code: 'log_stopped' })
-    log.close()
-    const ledgers = await openLedgerReader(database.url)
-    const found = (await Array.fromAsync(verifyLedgers(ledgers))).at(-1)
-    await ledgers.close()
-    expect(found?.ledgerId).toBe('log')
-    expect(found?.differences.map(({ subject }) => subject.type)).toContain(type)
-  })
+test.each<[string, string, readonly string[]]>([
+  ['an entry that was deleted', 'log_entry', ['delete from log_entry where position = 1']],
+  [
+    'an entry that was altered',
+    'log_entry',
+    ["update log_entry set content = replace(content, 'a', 'b') where position = 1"],
+  ],
+  [
+    'a ledger that was deleted',
+    'ledger',
+    ['event', 'ledger'].map((name) => `delete from ${name} where project_id = 'ID'`),
+  ],
+  [
+    'a log whose tables were emptied',
+    'log_tree',
+    ['tree', 'entry', 'tile', 'slot', 'ledger'].map((name) => `delete from log_${name}`),
+  ],
+])('verification names, and a running signer stops at %s', async (_name, type, statements) => {
+  const { store, database } = stored
+  const { id } = await createProject(store, 'payments')
+  const log = createLog(contextOf(store), key.open())
+  await log.sign()
+  for (const statement of statements) await database.execute(statement.replace('ID', id))
+  await expect(log.sign()).rejects.toMatchObject({ code: 'log_stopped' })
+  log.close()
+  expect((await verifiedTables()).map(({ subject }) => subject.type)).toContain(type)
 })
 
 test.each([
@@ -684,13 +648,13 @@ test.each([
   ['log_entry', 'update log_entry set revision = 1 where ledger_id is null'],
 ])('verification finds the map of last heads altered in %s: %s', async (type, statement) => {
   const { store, database } = stored
-  await createProject(store, 'payments')
-  await sign()
-  await createProject(store, 'other')
-  await sign()
-  expect((await verifiedTables()).map(({ subject }) => subject.type)).toEqual([])
+  for (const name of ['payments', 'other']) {
+    await createProject(store, name)
+    await sign()
+  }
   await database.execute(statement)
-  expect((await verifiedTables()).map(({ subject }) => subject.type)).toContain(type)
+  const found = (await verifiedTables()).map(({ subject }) => subject.type)
+  expect(found).toContain(type)
 })
 
 test('a map of last heads that was altered is not signed', async () => {
@@ -708,19 +672,13 @@ test('the whole ledger of exchanges for all projects is missed by that of the sy
   await store.commit(accessRuleChanges.createAccessRule, { origin: origin(), rule })
   const exchange = { apiKey: exchangedKeyRecord(rule), rule, matched: [] }
   await store.commit(exchangeChanges.exchangeToken, { origin: origin(), ...exchange })
-  for (const table of ['api_key', 'event', 'ledger']) {
-    const column = table === 'api_key' ? 'rule_id' : 'project_id'
-    const id = table === 'api_key' ? rule.id : exchangeLedgerId
-    await database.execute(`delete from ${table} where ${column} = ?`, id)
+  await database.execute('delete from api_key where rule_id = ?', rule.id)
+  for (const table of ['event', 'ledger']) {
+    await database.execute(`delete from ${table} where project_id = ?`, exchangeLedgerId)
   }
-  const ledgers = await openLedgerReader(database.url)
-  const found = await Array.fromAsync(verifyLedgers(ledgers))
-  await ledgers.close()
-  expect(found).toContainEqual(
-    expect.objectContaining({
-      ledgerId: exchangeLedgerId,
-      broken: { revision: 0, detail: 'the whole ledger is missing' },
-    }),
+  const broken = { revision: 0, detail: 'the whole ledger is missing' }
+  expect(await verdicts()).toContainEqual(
+    expect.objectContaining({ ledgerId: exchangeLedgerId, broken }),
   )
 })
 
@@ -744,14 +702,6 @@ describe('the service', () => {
     await createProject(store, 'payments')
     await expect(log.sign()).rejects.toEqual(stopped('other_key'))
     expect(log.state()).toEqual({ fault: 'other_key' })
-    log.close()
-  })
-
-  test('without a key it does not sign, and says so', async () => {
-    const log = createLog(contextOf(stored.store), undefined)
-    await expect(log.sign()).rejects.toEqual(stopped('no_key'))
-    await expect(log.restart(origin())).rejects.toEqual(stopped('no_key'))
-    expect(log.state()).toEqual({})
     log.close()
   })
 

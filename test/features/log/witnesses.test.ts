@@ -41,42 +41,20 @@ async function start(entries = 3, timeoutMs = 10_000) {
   return { log, witness, fetch, witnesses, submit, submissionOf }
 }
 
-test('a witness cosigns each checkpoint, with a proof from the one before', async () => {
-  const { log, witness, submit } = await start()
-  for (const oldSize of [0, 3]) {
-    const result = await submit()
+test('a witness cosigns each checkpoint, with a proof from the one that it had last', async () => {
+  const { log, witness, fetch, witnesses, submit } = await start()
+  /** A process that starts, and the one before it, learn the size that the witness knows. */
+  const another = createWitnesses([witness.witness], fetch)
+  for (const [revision, process] of [witnesses, witnesses, another, witnesses].entries()) {
+    const result = await submit(process)
     const { text } = parseNote(await log.checkpoint())
     const line = result?.outcome === 'cosigned' ? result.line : ''
-    expect(
-      await verifyNote(parseNote(formatNote(text, [line])), [witness.witness.key]),
-    ).toHaveLength(1)
-    expect(witness.state.bodies.at(-1)).toMatch(new RegExp(`^old ${oldSize}\n`))
-    await log.append({ ...head, revision: 4 })
+    const note = parseNote(formatNote(text, [line]))
+    expect(await verifyNote(note, [witness.witness.key])).toHaveLength(1)
+    await log.append({ ...head, revision })
   }
-  expect(witness.state.bodies).toHaveLength(2)
-})
-
-test('a new process learns the size that the witness knows, and continues from it', async () => {
-  const { log, witness, fetch, submit } = await start()
-  await submit()
-  await log.append({ ...head, revision: 4 })
-  const another = createWitnesses([witness.witness], fetch)
-  expect(await submit(another)).toMatchObject({ outcome: 'cosigned' })
-  expect(witness.state.bodies.map((body) => body.split('\n')[0])).toEqual([
-    'old 0',
-    'old 0',
-    'old 3',
-  ])
-})
-
-test('another process has had the log cosigned meanwhile', async () => {
-  const { log, witness, fetch, submit } = await start()
-  await submit()
-  await log.append({ ...head, revision: 4 })
-  await submit(createWitnesses([witness.witness], fetch))
-  await log.append({ ...head, revision: 5 })
-  expect(await submit()).toMatchObject({ outcome: 'cosigned' })
-  expect(witness.state.latest?.size).toBe(5)
+  const sizes = witness.state.bodies.map((body) => body.split('\n')[0])
+  expect(sizes).toEqual(['old 0', 'old 3', 'old 0', 'old 4', 'old 4', 'old 5'])
 })
 
 test('a witness that knows a later checkpoint contradicts, again and again', async () => {
@@ -96,24 +74,16 @@ test.each([4, 5])('a witness of another tree contradicts one of %i entries', asy
   await submit()
   log.entries[1] = log.entries[0] ?? new Uint8Array()
   if (size > 4) await log.append({ ...head, revision: 5 })
-  const contradiction = { outcome: 'contradicted', reason: /does not extend the one of 4 entries/ }
-  const expected = expect.objectContaining({
-    ...contradiction,
-    reason: expect.stringMatching(contradiction.reason),
-  })
-  expect(await submit()).toEqual(expected)
-  expect(await submit(createWitnesses([witness.witness], fetch))).toEqual(expected)
+  const reason = expect.stringMatching(/does not extend the one of 4 entries/)
+  const contradiction = { outcome: 'contradicted', reason }
+  expect(await submit()).toMatchObject(contradiction)
+  expect(await submit(createWitnesses([witness.witness], fetch))).toMatchObject(contradiction)
 })
 
 test.each([
-  [
-    'knows no such log',
-    { status: 404, body: 'unknown log\n' },
-    /404 \(unknown log\); has its oper/,
-  ],
+  ['knows no such log', { status: 404, body: 'unknown\n' }, /404 \(unknown\); has its oper/],
   ['rejects the key', { status: 403, body: 'invalid signature\n' }, /403 .* `pubring log key`/],
   ['fails', { status: 500, body: 'x'.repeat(1000) }, /status 500 \(x{100}\)$/],
-  ['redirects', { status: 302, body: '' }, /status 302/],
   ['names no size', { status: 409, body: 'many\n' }, /not a whole number/],
   ['always names another size', { status: 409, body: '2\n' }, /another size at each request/],
   ['cosigns with no signature', { status: 200, body: '\n' }, /not a signed note/],

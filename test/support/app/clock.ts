@@ -1,3 +1,4 @@
+import { onTestFinished, vi } from 'vitest'
 import type { Clock } from '../../../packages/server/src/runtime/clock.ts'
 
 export interface TestClock extends Clock {
@@ -28,4 +29,11 @@ export function testClock(): TestClock {
       aheadMs += ms
     },
   }
+}
+
+/** Moves the clock of this process ahead until the test ends. */
+export function advanceDate(ms: number): void {
+  const start = Date.now() + ms - performance.now()
+  const spy = vi.spyOn(Date, 'now').mockImplementation(() => Math.floor(start + performance.now()))
+  onTestFinished(() => spy.mockRestore())
 }

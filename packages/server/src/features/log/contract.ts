@@ -5,9 +5,6 @@ const Checkpoint = text(
   'A signed checkpoint (C2SP tlog-checkpoint), with the cosignatures of witnesses.',
 )
 
-const base64 = (description: string) =>
-  Type.String({ description: `${description}, in base64.`, contentEncoding: 'base64' })
-
 export const LogTree = component(
   'LogTree',
   'The tree of the log that grows, with its last checkpoint.',
@@ -34,11 +31,10 @@ export const LedgerProof = component(
     }),
     head: text('Hash of that event.'),
     time: Time,
-    blinding: base64('The secret by which all entries of this ledger can be found'),
-    index: Type.Integer({ minimum: 0, description: 'Position of the entry in the tree.' }),
-    hashes: Type.Array(base64('A hash of the inclusion proof (RFC 6962)')),
     checkpoint: Checkpoint,
-    proof: text('All of it as one text (C2SP tlog-proof), for `pubring ledger verify`.'),
+    proof: text(
+      'The proof (C2SP tlog-proof), for `pubring ledger verify`, with the secret by which all entries of this ledger can be found.',
+    ),
   },
 )
 export type LedgerProof = Static<typeof LedgerProof>

@@ -1,11 +1,5 @@
 import { genesisHash } from '@pubring/client/internal/log/chain'
-import {
-  type Bytes,
-  fromBase64,
-  toBase64,
-  toHex,
-  utf8,
-} from '@pubring/client/internal/log/encoding'
+import { type Bytes, fromBase64, toHex, utf8 } from '@pubring/client/internal/log/encoding'
 import { mapLeaf, mapRoot } from '@pubring/client/internal/log/heads-map'
 import { entryKey, parseEntry } from '@pubring/client/internal/log/leaf'
 import { formatLedgerProof, type LastHead } from '@pubring/client/internal/log/ledger-proof'
@@ -33,16 +27,9 @@ export async function proveLedger(
   ledgerId: string,
   revision: number | undefined,
 ): Promise<LedgerProof> {
-  const { head, blinding, ...found } = await findProof(db, ledgerId, revision)
-  const { index, hashes, checkpoint } = found
-  const proof = { index, hashes, checkpoint }
-  return {
-    ...head,
-    ...proof,
-    blinding: toBase64(blinding),
-    hashes: proof.hashes.map(toBase64),
-    proof: formatLedgerProof({ head, opening: { blinding }, ...proof }),
-  }
+  const { head, blinding, index, hashes, checkpoint } = await findProof(db, ledgerId, revision)
+  const proof = formatLedgerProof({ head, opening: { blinding }, index, hashes, checkpoint })
+  return { ...head, checkpoint, proof }
 }
 
 /**

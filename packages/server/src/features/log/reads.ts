@@ -39,21 +39,6 @@ export async function readStarts(db: Db): Promise<TreeStart[]> {
   })
 }
 
-/** The stored tile of the tree that grows: up to 256 hashes, in base64. */
-export async function findTile(
-  db: Db,
-  level: number,
-  position: number,
-): Promise<string | undefined> {
-  const row = await db
-    .selectFrom('log_tile')
-    .select('hashes')
-    .where('level', '=', level)
-    .where('position', '=', position)
-    .executeTakeFirst()
-  return row?.hashes
-}
-
 /** The texts of the entries from `start` up to, but not including, `end`. */
 export async function readEntries(
   db: Db,
@@ -69,7 +54,7 @@ export async function readEntries(
   return rows.map(({ content }) => content)
 }
 
-/** The stored tiles of one level at these positions. */
+/** The stored tiles of one level at these positions, of the tree that grows. */
 export async function readTiles(
   db: Db,
   level: number,

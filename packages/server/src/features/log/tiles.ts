@@ -13,7 +13,7 @@ import { equalBytes, leafHash } from '@pubring/client/internal/log/tree'
 import type { Db } from '../../kernel/storage/schema.ts'
 import type { LogTile, LogTree } from './changes.ts'
 import { logError } from './faults.ts'
-import { findTile, readEntries } from './reads.ts'
+import { readEntries, readTiles } from './reads.ts'
 
 export const hashLength = 32
 
@@ -27,8 +27,8 @@ export async function readTile(
   db: Db,
   { level, index, width }: { level: number; index: number; width: number },
 ): Promise<Bytes> {
-  const stored = await findTile(db, level, index)
-  const bytes = Uint8Array.from(Buffer.from(stored ?? '', 'base64'))
+  const [stored] = await readTiles(db, level, [index])
+  const bytes = Uint8Array.from(Buffer.from(stored?.hashes ?? '', 'base64'))
   if (bytes.length < width * hashLength) throw logError('damaged')
   return bytes.slice(0, width * hashLength)
 }

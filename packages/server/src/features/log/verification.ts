@@ -16,11 +16,11 @@ import { readEntry } from './last-heads/heads.ts'
 import { createMapComparison, type MapEntry } from './last-heads/verification.ts'
 import {
   type EntryRow,
-  findTile,
   readCounts,
   readEntryRows,
   readGone,
   readStarts,
+  readTiles,
   readTree,
 } from './reads.ts'
 import { logLedgerTable, logTreeTable } from './stored.ts'
@@ -175,7 +175,8 @@ function createTileComparison(db: Db, note: Note) {
   const open = new Map<number, LogTile>()
   let full = 0
   async function compare({ level, position, hashes }: LogTile): Promise<void> {
-    if ((await findTile(db, level, position)) === hashes) return
+    const [stored] = await readTiles(db, level, [position])
+    if (stored?.hashes === hashes) return
     note('log_tile', `${level}/${position}`, 'it is missing, or contradicts the entries')
   }
   return {
