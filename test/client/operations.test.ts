@@ -1,189 +1,143 @@
-import { describe, expect, test } from 'vitest'
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
 import { createClient, PubringError } from '../../packages/client/src/index.ts'
 import { startApp } from '../support/app/app.ts'
-import { ecKey, edKey } from '../support/keys/pem.ts'
-import { signToken } from '../support/keys/tokens.ts'
-import { rememberSecret } from '../support/secrets.ts'
+import { patchKey, registerKey } from '../support/app/keys.ts'
+import { ecKey } from '../support/keys/pem.ts'
 
 const server = await startApp()
 const client = createClient({ url: await server.listen(), apiKey: server.admin })
-
 const project = 'payments'
-const absent = '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71'
-const register = async (name = 'spring') => {
-  const key = ecKey()
-  const body = { name, algorithm: 'ES256', publicKeyPem: key.publicKeyPem } as const
-  return { ...key, ...(await client.keys.create(project, body)) }
+const kid = await registerKey(server)
+for (const label of ['a', 'b', 'c']) await patchKey(server, kid, { label })
+
+interface Documented {
+  operationId: string
+  security: object[]
+  parameters?: { in: string; name: string }[]
 }
-
-describe('projects', () => {
-  test('are created, read, renamed and deleted', async () => {
-    const made = await client.projects.create({ name: 'Orders' })
-    expect(made).toMatchObject({ name: 'orders', revision: 1 })
-    expect(await client.projects.get('orders')).toEqual(made)
-    const renamed = await client.projects.rename(made.id, 'shop')
-    expect(renamed).toMatchObject({ id: made.id, name: 'shop', revision: 2 })
-    expect(await client.projects.delete('shop')).toBeUndefined()
-    const gone = { code: 'project_not_found', status: 404 }
-    await expect(client.projects.get(made.id)).rejects.toMatchObject(gone)
+const { paths }: { paths: Record<string, Record<string, Documented>> } = JSON.parse(
+  readFileSync('docs/openapi.json', 'utf8'),
+)
+/** Those with a parameter in their path come last: others may match it, too. */
+const documented = Object.entries(paths)
+  .toSorted(([one], [other]) => one.split('{').length - other.split('{').length)
+  .flatMap(([path, methods]) => {
+    const pattern = new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+').replaceAll('.', '\\.')}$`)
+    return Object.entries(methods).map(([method, operation]) => ({ method, pattern, ...operation }))
   })
 
-  test('are listed page by page, and all together', async () => {
-    for (const name of ['a', 'b', 'c']) await client.projects.create({ name })
-    const first = await client.projects.list({ limit: 3 })
-    expect(first.items.map(({ name }) => name)).toEqual([project, 'a', 'b'])
-    const second = await client.projects.list({ limit: 3, after: first.next ?? '' })
-    expect(second.items.map(({ name }) => name)).toEqual(['c'])
-    expect(second).not.toHaveProperty('next')
-    const all = await Array.fromAsync(client.projects.all(), ({ name }) => name)
-    expect(all).toEqual([project, 'a', 'b', 'c'])
+test('each operation is one of the API, public ones are sent without the API key, and few are left out', async () => {
+  const reached = new Set<string>()
+  const recorded = createClient({
+    url: 'https://keys.example',
+    apiKey: server.admin,
+    retries: 0,
+    async fetch(input, { method, headers } = {}) {
+      const { pathname, searchParams } = new URL(String(input))
+      const found = documented.find(
+        (one) => one.method === method?.toLowerCase() && one.pattern.test(pathname),
+      )
+      const isSecret = new Headers(headers).has('x-api-key')
+      expect(found, `${method} ${pathname}`).toBeDefined()
+      expect(isSecret, pathname).toBe(found?.security.length === 1)
+      const names = found?.parameters?.filter((one) => one.in === 'query').map(({ name }) => name)
+      expect(names).toEqual(expect.arrayContaining([...searchParams.keys()]))
+      reached.add(found?.operationId ?? '')
+      return new Response('{}')
+    },
   })
-
-  test('are all listed if there is more than one page', async () => {
-    for (let number = 0; number < 201; number += 1) {
-      await client.projects.create({ name: `many-${number}` })
+  const { url: _, ...groups } = recorded
+  for (const group of Object.values(groups)) {
+    const operations: unknown[] = typeof group === 'function' ? [group] : Object.values(group)
+    for (const operation of operations.filter((one) => typeof one === 'function')) {
+      for (const first of ['one', { project: 'one' }]) {
+        const result = operation(first, 'other', { signal: AbortSignal.timeout(60_000) })
+        await (Symbol.asyncIterator in result ? Array.fromAsync(result) : result).catch(
+          (error: Error) => error.name === 'AssertionError' && expect.fail(error.message),
+        )
+      }
     }
-    const all = await Array.fromAsync(client.projects.all(), ({ id }) => id)
-    expect(new Set(all).size).toBe(205)
-  })
-
-  test('fail to be created with a taken name, and to be deleted with keys', async () => {
-    const taken = client.projects.create({ name: project })
-    await expect(taken).rejects.toMatchObject({ code: 'project_name_taken', status: 409 })
-    await register()
-    const full = client.projects.delete(project)
-    await expect(full).rejects.toMatchObject({ code: 'project_not_empty', status: 409 })
-  })
+  }
+  const left = documented.map(({ operationId }) => operationId).filter((id) => !reached.has(id))
+  expect(left.sort()).toEqual([
+    ...['createRegistrationSession', 'getJwks', 'getLiveness', 'getLogCheckpoint'],
+    ...['getLogVerifierKey', 'getPublishedKeyPem', 'getPublishedLedgerProof', 'getPublishedPem'],
+    ...['getReadiness', 'getRegistrationSession', 'getWritability'],
+  ])
 })
 
-describe('keys', () => {
-  test('are registered, read, changed and deleted', async () => {
-    const { kid, publicKeyPem } = await register('summer')
-    const key = await client.keys.get(project, kid)
-    expect(key).toMatchObject({ id: kid, label: 'summer', publicKeyPem, active: true })
-    expect(key.details).toMatchObject({ kty: 'EC', crv: 'P-256', jwsAlgorithm: 'ES256' })
-    expect((await client.keys.list(project)).map(({ id }) => id)).toContain(kid)
-    const off = await client.keys.update(project, kid, { active: false, label: 'old' })
-    expect(off).toMatchObject({ id: kid, label: 'old', active: false })
-    const active = await client.keys.list(project, { active: true })
-    expect(active.map(({ id }) => id)).not.toContain(kid)
-    expect(await client.keys.delete(project, kid)).toBeUndefined()
-    await expect(client.keys.get(project, kid)).rejects.toMatchObject({ code: 'key_not_found' })
-  })
-
-  test('cannot be deleted while they are active', async () => {
-    const { kid } = await register()
-    const error = { code: 'key_active', status: 409 }
-    await expect(client.keys.delete(project, kid)).rejects.toMatchObject(error)
-  })
-
-  test('are not changed if the If-Match does not match', async () => {
-    const { kid } = await register()
-    const stale = { ifMatch: '"another"' }
-    const error = { code: 'precondition_failed', status: 412 }
-    const update = client.keys.update(project, kid, { active: false }, stale)
-    await expect(update).rejects.toMatchObject(error)
-    await expect(client.keys.delete(project, kid, stale)).rejects.toMatchObject(error)
-    expect((await client.keys.get(project, kid)).active).toBe(true)
-  })
-
-  test('cannot be registered twice: the error has the existing kid', async () => {
-    const { kid, publicKeyPem } = await register()
-    const body = { name: 'again', algorithm: 'ES256', publicKeyPem } as const
-    const error = await client.keys.create(project, body).catch((thrown) => thrown)
-    expect(error).toBeInstanceOf(PubringError)
-    expect(error).toMatchObject({ code: 'duplicate_key', status: 409, problem: { kid } })
-    expect(error.requestId).toBe(error.problem.requestId)
-  })
-
-  test('are imported together, and a repeated import changes nothing', async () => {
-    const keys = [ecKey(), edKey()].map(({ publicKeyPem }, index) => ({
-      name: `import ${index}`,
-      algorithm: index === 0 ? ('ES256' as const) : ('EdDSA' as const),
-      publicKeyPem,
-    }))
-    const tried = await client.keys.import(project, { keys, dryRun: true })
-    expect(tried).toMatchObject({ created: 2, present: 0 })
-    const done = await client.keys.import(project, { keys })
-    expect(done).toMatchObject({ created: 2, present: 0 })
-    const again = await client.keys.import(project, { keys })
-    expect(again).toMatchObject({ created: 0, present: 2 })
-    expect(again.items.map(({ kid }) => kid)).toEqual(done.items.map(({ kid }) => kid))
-  })
-
-  test('are checked without being stored', async () => {
-    const { publicKeyPem } = ecKey()
-    const before = (await client.keys.list(project)).length
-    const good = await client.keys.check({ publicKeyPem, algorithm: 'ES256' })
-    expect(good).toMatchObject({ accepted: true, publicKeyPem })
-    const bad = await client.keys.check({ publicKeyPem, algorithm: 'ES384' })
-    expect(bad).toMatchObject({ accepted: false, problem: 'algorithm_mismatch' })
-    expect((await client.keys.list(project)).length).toBe(before)
-  })
+test('projects are listed page by page, and all together', async () => {
+  for (const name of ['a', 'b']) await client.projects.create({ name })
+  const first = await client.projects.list({ limit: 2 })
+  expect(first.items.map(({ name }) => name)).toEqual([project, 'a'])
+  const second = await client.projects.list({ limit: 2, after: first.next ?? '' })
+  expect(second).toEqual({ items: [expect.objectContaining({ name: 'b' })] })
+  const { items, next } = await client.projects.health({ limit: 1 })
+  expect([items, typeof next]).toMatchObject([[{ keys: { active: 1 } }], 'string'])
+  for (let number = 0; number < 200; number += 1) {
+    await client.projects.create({ name: `many-${number}` })
+  }
+  const all = await Array.fromAsync(client.projects.all(), ({ id }) => id)
+  expect(new Set(all).size).toBe(203)
 })
 
-describe('tokens', () => {
-  test('are checked, with the reason of a failure', async () => {
-    const { kid, privateKey } = await register()
-    const { issuer } = await client.jwks.discovery(server.project.id)
-    const token = signToken(privateKey, { alg: 'ES256', kid }, { iss: issuer })
-    expect(await client.tokens.check(project, { token })).toMatchObject({ valid: true })
-    const elsewhere = await client.tokens.check(project, { token, audience: 'orders' })
-    expect(elsewhere).toMatchObject({ valid: false, reason: 'audience_mismatch' })
-  })
+test('events are filtered, page by page in either order, and all together', async () => {
+  const query = { project, type: 'key.updated', limit: 2 }
+  const first = await client.events.page(query)
+  expect(first.items.map(({ label }) => label)).toEqual(['a', 'b'])
+  const second = await client.events.page({ ...query, ...first.next })
+  expect([second.items.map(({ label }) => label), second.next]).toEqual([['c'], undefined])
+  const newest = await client.events.page({ ...query, order: 'desc' })
+  expect(newest.next).toEqual({ before: expect.stringMatching(/^4\.[0-9a-f]{8}$/) })
+  const all = await Array.fromAsync(client.events.all({ ...query, order: 'desc' }))
+  expect(all.map(({ label }) => label)).toEqual(['c', 'b', 'a'])
+  const { items, next } = await client.events.history({ type: 'key.updated', limit: 2 })
+  expect(items.map(({ label }) => label)).toEqual(['c', 'b'])
+  expect(
+    (await client.events.history({ type: 'key.updated', after: next ?? '' })).items,
+  ).toHaveLength(1)
 })
 
-describe('API keys', () => {
-  test('are created, listed, changed and revoked', async () => {
-    const made = await client.apiKeys.create({ name: 'deploy', role: 'writer', project })
-    rememberSecret('an API key', made.apiKey)
-    expect(made).toMatchObject({ role: 'writer', projectId: server.project.id })
-    const bound = createClient({ url: client.url, apiKey: made.apiKey })
-    expect(await bound.apiKeys.self()).toMatchObject({ id: made.id, name: 'deploy' })
-    const low = bound.projects.create({ name: 'more' })
-    await expect(low).rejects.toMatchObject({ code: 'insufficient_role', status: 403 })
-    expect((await client.apiKeys.list()).map(({ id }) => id)).toContain(made.id)
-    const off = await client.apiKeys.update(made.id, { active: false })
-    expect(off).toMatchObject({ id: made.id, active: false })
-    expect(await client.apiKeys.get(made.id)).toMatchObject({ active: false })
-    await expect(bound.apiKeys.self()).rejects.toMatchObject({ code: 'invalid_api_key' })
-    expect(await client.apiKeys.delete(made.id)).toBeUndefined()
-    const gone = { code: 'api_key_not_found', status: 404 }
-    await expect(client.apiKeys.get(absent)).rejects.toMatchObject(gone)
+test('an export is the text of a file, and one that is cut off throws', async () => {
+  const [line] = await Array.fromAsync(client.events.export({ project, type: 'key.created' }))
+  expect(JSON.parse(line ?? '')).toMatchObject({ ledgerId: server.project.id, revision: 2 })
+  const cut = createClient({
+    url: client.url,
+    apiKey: server.admin,
+    fetch: async (...request) => {
+      const { headers, body } = await fetch(...request)
+      const half = body?.pipeThrough(
+        new TransformStream({
+          transform: (_chunk, controller) => controller.error(new Error('x')),
+        }),
+      )
+      return new Response(half ?? null, { headers })
+    },
   })
+  const broken = Array.fromAsync(cut.events.export({ project }))
+  await expect(broken).rejects.toMatchObject({ code: 'unreachable' })
 })
 
-describe('events', () => {
-  test('of a project and of the system are listed after a revision', async () => {
-    const { id } = await client.projects.create({ name: 'ledger' })
-    await client.projects.rename(id, 'ledger-2')
-    const events = await client.events.list({ project: id })
-    expect(events.map(({ type }) => type)).toEqual(['project.created', 'project.renamed'])
-    expect(await client.events.list({ project: id, after: 1 })).toEqual(events.slice(1))
-    const system = await client.events.list({ limit: 1 })
-    expect(system).toMatchObject([{ revision: 1 }])
-  })
+test('a key is not changed if the If-Match does not match', async () => {
+  const stale = { ifMatch: '"another"' }
+  const error = { code: 'precondition_failed', status: 412 }
+  const update = client.keys.update(project, kid, { active: false }, stale)
+  await expect(update).rejects.toMatchObject(error)
+  await expect(client.keys.delete(project, kid, stale)).rejects.toMatchObject(error)
+  expect((await client.keys.get(project, kid)).active).toBe(true)
 })
 
-describe('the published documents', () => {
-  test('are read without the API key', async () => {
-    const { kid } = await register()
-    const jwks = await client.jwks.get(project)
-    expect(jwks.keys.find((jwk) => jwk.kid === kid)).toMatchObject({ kty: 'EC', alg: 'ES256' })
-    const history = await client.jwks.history(project)
-    expect(history.keys.find((jwk) => jwk.kid === kid)).toMatchObject({ kty: 'EC', alg: 'ES256' })
-    const { issuer } = await client.jwks.discovery(server.project.id)
-    expect(issuer).toMatch(new RegExp(`/v1/projects/${server.project.id}$`))
-    const byName = client.jwks.discovery(project)
-    await expect(byName).rejects.toMatchObject({ code: 'route_not_found', status: 404 })
-    const revoked = createClient({ url: client.url, apiKey: 'wrong' })
-    expect(await revoked.jwks.get(project)).toEqual(jwks)
-  })
-})
-
-test('the error for an invalid body points to the member', async () => {
-  const wrong = JSON.parse('{"name":"x","algorithm":"ES256"}')
-  const error = await client.keys.create(project, wrong).catch((thrown) => thrown)
-  expect(error).toMatchObject({ code: 'invalid_request', status: 400 })
-  expect(error.problem.errors).toMatchObject([{ pointer: '/publicKeyPem' }])
+test('errors have the members of the problem', async () => {
+  const { publicKeyPem } = ecKey()
+  const body = { name: 'again', algorithm: 'ES256', publicKeyPem } as const
+  const made = await client.keys.create(project, body)
+  const error = await client.keys.create(project, body).catch((thrown) => thrown)
+  expect(error).toBeInstanceOf(PubringError)
+  expect(error).toMatchObject({ code: 'duplicate_key', status: 409, problem: made })
+  expect(error.requestId).toBe(error.problem.requestId)
+  const wrong = await client.keys
+    .create(project, JSON.parse('{"name":"x"}'))
+    .catch((thrown) => thrown)
+  expect(wrong.problem.errors).toContainEqual(expect.objectContaining({ pointer: '/publicKeyPem' }))
 })

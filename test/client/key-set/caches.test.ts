@@ -74,14 +74,6 @@ test('a flood of unknown kids causes one request per cool-down', async () => {
   expect(loads).toBeLessThanOrEqual(Math.ceil(passed / 300))
 })
 
-test('an unknown kid loads a new key that long polling has not announced', async () => {
-  const { keys, waitForState } = openKeySet(cached, { coolDown: 100 })
-  await keys.ready()
-  await waitForState(({ status }) => status === 'polling')
-  const { token } = await registerAndSign(server)
-  await expect.poll(() => verifyResult(keys, token)).toEqual(alice)
-})
-
 test('a load that finds a new key set restarts the long poll with its tag', async () => {
   const waiting: string[] = []
   const deaf = await startHttpServer(async ({ url, headers }, outgoing) => {

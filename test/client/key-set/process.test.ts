@@ -93,17 +93,3 @@ function slowServer(): Promise<HttpServer> {
     outgoing.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text())
   })
 }
-
-test('aborting before a retry leaves no timer behind', async () => {
-  const busy = await startHttpServer((_, outgoing) => {
-    outgoing.writeHead(503, { 'retry-after': '29' }).end()
-  })
-  const printed = await run(`
-    import { createClient } from '${sources}index.ts'
-    const controller = new AbortController()
-    setTimeout(() => controller.abort(), 200)
-    const client = createClient({ url: '${busy.url}' })
-    await client.projects.get('a', { signal: controller.signal }).catch(({ code }) => console.log(code))
-  `)
-  expect(printed).toBe('aborted')
-})

@@ -49,28 +49,21 @@ async function startLog(revisions: readonly number[]) {
 const rejection = (code: string, message: RegExp) =>
   expect.objectContaining({ code, message: expect.stringMatching(message) })
 
-test('the recorded ledger is long enough for these tests', () => {
-  expect(events.length).toBeGreaterThanOrEqual(4)
-})
-
 describe('the proof of a ledger', () => {
-  test('shows that the log has its head', async () => {
+  test('shows that the log has its head, and with the key of one entry reveals no other', async () => {
     const log = await startLog([1, 3])
-    const proof = parseLedgerProof(await log.proof(3, headAt(3)))
-    expect(await verifyLedgerProof(proof, log.keys)).toMatchObject({
-      origin: 'log.example/log',
-      size: 4,
-    })
+    const { opening: secret, ...proof } = parseLedgerProof(await log.proof(3, headAt(3)))
     expect(proof.head).toEqual(headAt(3))
-  })
-
-  test('with the key of one entry reveals no other', async () => {
-    const log = await startLog([1, 3])
-    const { opening: _, ...proof } = parseLedgerProof(await log.proof(3, headAt(3)))
     const opening = { key: await entryKey(log.blinding, 3) }
-    const text = formatLedgerProof({ ...proof, opening })
-    expect(parseLedgerProof(text)).toEqual({ ...proof, opening })
-    expect(await verifyLedgerProof(parseLedgerProof(text), log.keys)).toMatchObject({ size: 4 })
+    expect(parseLedgerProof(formatLedgerProof({ ...proof, opening }))).toEqual({
+      ...proof,
+      opening,
+    })
+    const expected = { origin: 'log.example/log', size: 4 }
+    for (const one of [secret, opening]) {
+      const verified = verifyLedgerProof({ ...proof, opening: one }, log.keys)
+      expect(await verified).toMatchObject(expected)
+    }
     const wrong = { ...proof, opening: { key: await entryKey(log.blinding, 1) } }
     await expect(verifyLedgerProof(wrong, log.keys)).rejects.toEqual(rejection('disproved', /./))
   })
@@ -157,7 +150,6 @@ describe('the events of an export', () => {
 
   test.each<[string, (list: ExportedEvent[]) => unknown[], RegExp]>([
     ['is cut off', (list) => list.slice(0, 2), /events end at 2, and the log has event 3/],
-    ['is empty', () => [], /events end at 0, and the log has event 3/],
     ['lacks its beginning', (list) => list.slice(1), /event 1 is missing/],
     ['lacks an event', (list) => list.toSpliced(1, 1), /event 2 is missing/],
     [
@@ -165,14 +157,12 @@ describe('the events of an export', () => {
       (list) => list.toSpliced(1, 0, ...list.slice(0, 1)),
       /has the revision 1/,
     ],
-    ['is in another order', (list) => list.toReversed(), /event 1 is missing/],
     [
       'has an altered event',
       (list) => list.map((one) => ({ ...one, requestId: 'x' })),
       /event 1 .* was altered or moved/,
     ],
     ['is of another ledger', (list) => list.map((one) => ({ ...one, ledgerId: 'x' })), /not of/],
-    ['holds something else', () => [{}], /is of the ledger undefined/],
   ])('are rejected if the export %s', async (_name, alter, message) => {
     await expect(verified(alter([...events]) as ExportedEvent[])).rejects.toEqual(
       rejection('disproved', message),
@@ -209,77 +199,64 @@ describe('the events of an export', () => {
 })
 
 describe('a scan of the log', () => {
-  async function scan(log: Awaited<ReturnType<typeof startLog>>, since?: string) {
+  type Log = Awaited<ReturnType<typeof startLog>>
+  async function scan(log: Log, since?: string, read = log.read) {
     const proof = parseLedgerProof(await log.proof(1, headAt(1)))
     const checkpoint = await verifyCheckpoint(await log.checkpoint(), log.keys)
     const older = since === undefined ? [] : [parseCheckpoint(parseNote(since).text)]
-    return scanLog(proof, { checkpoint, read: log.read, since: older })
+    return scanLog(proof, { checkpoint, read, since: older })
   }
 
-  test('finds the heads of the ledger', async () => {
-    const log = await startLog([1, 3, 4])
-    expect([...(await scan(log))]).toEqual([1, 3, 4].map((at) => [at, headAt(at).head]))
-  })
-
-  test('reads as many bundles as there are', async () => {
-    const log = await startLog([1])
+  test('finds the heads of the ledger in as many bundles as there are', async () => {
+    const log = await startLog([1, 3])
     const other = { ledgerId: 'another', head: 'a'.repeat(64), time }
-    for (let revision = 2; revision < 600; revision += 1) await log.append({ ...other, revision })
-    await log.append(headAt(2))
-    const heads = await scan(log, await log.checkpoint(256))
-    expect([...heads.keys()]).toEqual([1, 2])
-  })
-
-  test('finds two contradictory heads', async () => {
-    const log = await startLog([1, 3])
-    await log.append({ ...headAt(3), head: 'c'.repeat(64) })
-    await expect(scan(log)).rejects.toEqual(rejection('disproved', /event 3 .* has two hashes/))
-  })
-
-  test('finds that the ledger was set back', async () => {
-    const log = await startLog([1, 3])
-    await log.append(headAt(2))
-    await expect(scan(log)).rejects.toEqual(rejection('disproved', /event 2 .* follows event 3/))
-  })
-
-  test('finds that the entries are not those of the checkpoint', async () => {
-    const log = await startLog([1, 3])
-    const checkpoint = await verifyCheckpoint(await log.checkpoint(), log.keys)
-    const proof = parseLedgerProof(await log.proof(1, headAt(1)))
-    log.entries[3] = log.entries[2] ?? new Uint8Array()
-    await expect(scanLog(proof, { checkpoint, read: log.read })).rejects.toEqual(
-      rejection('disproved', /first 4 entries/),
-    )
-  })
-
-  test('finds that entries before an earlier checkpoint were rewritten', async () => {
-    const log = await startLog([1, 3])
-    const since = await log.checkpoint()
+    for (let revision = 4; revision < 600; revision += 1) await log.append({ ...other, revision })
     await log.append(headAt(4))
-    await expect(scan(log, since)).resolves.toBeInstanceOf(Map)
-    log.entries[2] = utf8(new TextDecoder().decode(log.entries[2]).replace('2026', '2025'))
-    await expect(scan(log, since)).rejects.toEqual(rejection('disproved', /first 4 entries/))
+    const heads = await scan(log, await log.checkpoint(256))
+    expect([...heads]).toEqual([1, 3, 4].map((at) => [at, headAt(at).head]))
   })
 
-  test('finds that the log has become shorter', async () => {
+  test.each<[string, (log: Log) => unknown, RegExp]>([
+    [
+      'two contradictory heads',
+      (log) => log.append({ ...headAt(3), head: 'c'.repeat(64) }),
+      /event 3 .* has two hashes/,
+    ],
+    ['that the ledger was set back', (log) => log.append(headAt(2)), /event 2 .* follows event 3/],
+    [
+      'that the log has become shorter',
+      (log) => log.entries.pop(),
+      /has 3 entries, and an earlier checkpoint 4/,
+    ],
+    [
+      'that entries before an earlier checkpoint were rewritten',
+      async (log) => {
+        await log.append(headAt(4))
+        log.entries[2] = utf8(new TextDecoder().decode(log.entries[2]).replace('2026', '2025'))
+      },
+      /first 4 entries/,
+    ],
+  ])('finds %s', async (_name, alter, message) => {
     const log = await startLog([1, 3])
     const since = await log.checkpoint()
-    log.entries.pop()
-    await expect(scan(log, since)).rejects.toEqual(
-      rejection('disproved', /has 3 entries, and an earlier checkpoint 4/),
-    )
+    await expect(scan(log, since)).resolves.toBeInstanceOf(Map)
+    await alter(log)
+    await expect(scan(log, since)).rejects.toEqual(rejection('disproved', message))
   })
 
-  test.each([
-    ['cut off', (bytes: Uint8Array) => bytes.slice(0, -1), 'malformed'],
-    ['short of an entry', (bytes: Uint8Array) => bytes.slice(0, bytes.length / 2), 'malformed'],
-    ['empty', () => new Uint8Array(), 'malformed'],
+  test.each<[string, (bytes: Uint8Array) => Uint8Array, string]>([
+    ['cut off', (bytes) => bytes.slice(0, -1), 'malformed'],
+    ['short of an entry', (bytes) => bytes.slice(0, bytes.length / 2), 'malformed'],
+    [
+      'altered',
+      (bytes) =>
+        Buffer.from(Buffer.from(bytes).toString('latin1').replace('2026', '2025'), 'latin1'),
+      'disproved',
+    ],
   ])('rejects a bundle that is %s', async (_name, alter, code) => {
     const log = await startLog([1])
-    const proof = parseLedgerProof(await log.proof(1, headAt(1)))
-    const checkpoint = await verifyCheckpoint(await log.checkpoint(), log.keys)
     const read = async (path: string) => alter(await log.read(path))
-    await expect(scanLog(proof, { checkpoint, read })).rejects.toMatchObject({ code })
+    await expect(scan(log, undefined, read)).rejects.toMatchObject({ code })
   })
 
   test('needs the blinding value', async () => {

@@ -133,7 +133,6 @@ test('checkpoints have the text of C2SP tlog-checkpoint', () => {
 test.each([
   ['without an origin', (text: string) => text.replace('example.com/log', '')],
   ['with leading zeros', (text: string) => text.replace('\n5\n', '\n05\n')],
-  ['with a negative size', (text: string) => text.replace('\n5\n', '\n-5\n')],
   ['with an enormous size', (text: string) => text.replace('\n5\n', '\n99999999999999999\n')],
   ['with a short hash', (text: string) => text.replace(/\n[^\n]+\n$/, '\nAAAA\n')],
   ['without a final line feed', (text: string) => text.trimEnd()],
@@ -176,10 +175,7 @@ test.each([
   )
 })
 
-test('verifier keys are written as Go writes them', async () => {
-  for (const text of vectors.notes.flatMap(({ vkey, witness = vkey }) => [vkey, witness])) {
-    expect(formatVerifierKey(await parseVerifierKey(text))).toBe(text)
-  }
+test('a name with a space is rejected', async () => {
   const key = { name: 'a b', type: signatureTypes.ed25519, publicKey: new Uint8Array(32) }
   await expect(createVerifierKey(key)).rejects.toMatchObject({ code: 'malformed' })
 })

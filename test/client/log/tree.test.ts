@@ -18,7 +18,6 @@ import {
   formatTilePath,
   parseEntries,
   parseTilePath,
-  splitHashes,
   tileWidthIn,
 } from '../../../packages/client/src/log/tiles.ts'
 import {
@@ -216,9 +215,8 @@ describe('paths of tiles', () => {
   })
 
   test.each([
-    ...['tile/00/000', 'tile/0/0', 'tile/0/x000/001', 'tile/0/001/002', 'tile/0/000.p/0'],
-    ...['tile/0/000.p/256', 'tile/0/000.p/01', 'tile/0/000.p/', 'tile/-1/000', 'tile/0/000/'],
-    ...['tile/0/x001', 'tile/64/000/x', 'tile/data/000', '/tile/0/000', 'tile/0/000?a'],
+    ...['tile/00/000', 'tile/0/0', 'tile/0/x000/001', 'tile/0/000.p/0', 'tile/0/000.p/256'],
+    ...['tile/0/000.p/01', 'tile/0/000.p/', 'tile/-1/000', 'tile/data/000', 'tile/0/000?a'],
   ])('%s is none', (path) => {
     expect(parseTilePath(path)).toBeUndefined()
   })
@@ -249,8 +247,4 @@ test('bundles of entries', () => {
 test('a tile that is too short is reported', async () => {
   const read = createTileReader(3, async () => new Uint8Array(64))
   await expect(treeRoot(3, read)).rejects.toThrow('tile/0/000.p/3 is too short')
-})
-
-test('the hashes in a tile', () => {
-  expect(splitHashes(concatBytes(emptyRoot, emptyRoot))).toEqual([emptyRoot, emptyRoot])
 })

@@ -1,3 +1,4 @@
+import { createPublicKey } from 'node:crypto'
 import { type JWTPayload, jwtVerify } from 'jose'
 import { expect, onTestFinished } from 'vitest'
 import {
@@ -6,7 +7,12 @@ import {
   type ProjectKeySet,
   projectKeySet,
 } from '../../../packages/client/src/verify.ts'
-import type { Algorithm, JwsAlgorithm } from '../../../packages/intake/src/algorithms.ts'
+import {
+  type Algorithm,
+  type JwsAlgorithm,
+  jwsAlgorithmNames,
+} from '../../../packages/intake/src/algorithms.ts'
+import { rsaKey } from '../keys/pem.ts'
 import { jwsAlgorithm, keyFor, signToken } from '../keys/tokens.ts'
 import { waitUntil } from '../waiting.ts'
 import type { TestApp } from './app.ts'
@@ -30,6 +36,18 @@ export function openKeySet(url: string, options: KeySetOptions = {}): WatchedKey
     await waitUntil(isReached)
   }
   return { keys, states, waitForState }
+}
+
+/** A key of each algorithm, as a key set has it. Those of RSA are one key. */
+export function keyOfEach() {
+  const rsa = rsaKey()
+  return jwsAlgorithmNames.map((alg) => {
+    const { publicKeyPem, privateKey } = /^[RP]S/.test(alg) ? rsa : keyFor(alg)
+    const material = createPublicKey(publicKeyPem).export({ format: 'jwk' })
+    const tokenOf = (claims: object, kid: string = alg) =>
+      signToken(privateKey, { alg, kid }, { ...claims })
+    return { tokenOf, jwk: { ...material, kid: alg, alg, use: 'sig' } }
+  })
 }
 
 /** A registered key and a token that is signed with it. */
