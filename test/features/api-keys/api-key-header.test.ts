@@ -29,58 +29,34 @@ const other = newApiKeySecret()
 const invalid = 'invalid_api_key'
 const missing = 'missing_api_key'
 
-const opened: [string, (secret: string) => string[]][] = [
-  ['as documented', (secret) => [`X-Api-Key: ${secret}`]],
-  ['in upper case', (secret) => [`X-API-KEY: ${secret}`]],
-  ['in lower case', (secret) => [`x-api-key: ${secret}`]],
-  ['without a blank', (secret) => [`X-Api-Key:${secret}`]],
-  ['with blanks and tabs around', (secret) => [`X-Api-Key: \t  ${secret} \t `]],
-]
-test.each(opened)('the header %s is accepted', async (_name, headers) => {
-  expect(await request(...headers(server.admin))).toEqual([200])
+test.each<[string, (secret: string) => string]>([
+  ['in upper case', (secret) => `X-API-KEY: ${secret}`],
+  ['without a blank', (secret) => `X-Api-Key:${secret}`],
+  ['with blanks and tabs around', (secret) => `X-Api-Key: \t  ${secret} \t `],
+])('the header %s is accepted', async (_name, header) => {
+  expect(await request(header(server.admin))).toEqual([200])
 })
 
 const refused: [string, (secret: string) => string[], number, string][] = [
   ['no header', () => [], 401, missing],
-  ['an empty one', () => ['X-Api-Key:'], 401, missing],
   ['blanks', () => ['X-Api-Key:  \t  '], 401, missing],
-  ['another header name', (secret) => [`X-Api-Keys: ${secret}`], 401, missing],
   ['Authorization', (secret) => [`Authorization: Bearer ${secret}`], 401, missing],
   ['a cookie', (secret) => [`Cookie: X-Api-Key=${secret}`], 401, missing],
-  ['two of them', (secret) => [`X-Api-Key: ${secret}`, `X-Api-Key: ${secret}`], 401, invalid],
   ['a good and a bad one', (s) => [`X-Api-Key: ${s}`, `X-Api-Key: ${other}`], 401, invalid],
   ['a bad and a good one', (s) => [`X-Api-Key: ${other}`, `X-Api-Key: ${s}`], 401, invalid],
   ['a good and an empty one', (s) => [`X-Api-Key: ${s}`, 'X-Api-Key:'], 401, invalid],
-  ['a good one twice in one', (s) => [`X-Api-Key: ${s},${s}`], 401, invalid],
-  ['in quotes', (s) => [`X-Api-Key: "${s}"`], 401, invalid],
   ['with a scheme before it', (s) => [`X-Api-Key: Bearer ${s}`], 401, invalid],
-  ['its prefix', (s) => [`X-Api-Key: ${s.slice(0, 12)}`], 401, invalid],
   ['its marker alone', () => ['X-Api-Key: pubring_'], 401, invalid],
   ['without its marker', (s) => [`X-Api-Key: ${s.slice(8)}`], 401, invalid],
   ['its last character changed', (s) => [`X-Api-Key: ${changed(s)}`], 401, invalid],
   ['one character more', (s) => [`X-Api-Key: ${s}0`], 401, invalid],
-  ['one character less', (s) => [`X-Api-Key: ${s.slice(0, -1)}`], 401, invalid],
   ['in upper case', (s) => [`X-Api-Key: ${s.toUpperCase()}`], 401, invalid],
   ['an unknown secret', () => [`X-Api-Key: ${other}`], 401, invalid],
   ['a no-break space after it', (s) => [`X-Api-Key: ${s}\u00a0`], 401, invalid],
-  ['a form feed after it', (s) => [`X-Api-Key: ${s}\f`], 400, 'invalid_request'],
-  [
-    'letters beyond ASCII',
-    () => [`X-Api-Key: pubring_${Buffer.from('жжж').toString('latin1')}`],
-    401,
-    invalid,
-  ],
   ['bytes that are not UTF-8', () => ['X-Api-Key: \u00ff\u00fe'], 401, invalid],
   ['NUL after it', (s) => [`X-Api-Key: ${s}\0`], 400, 'invalid_request'],
-  ['60 KB', () => [`X-Api-Key: ${'x'.repeat(60_000)}`], 401, invalid],
   ['60 KB of blanks before an x', () => [`X-Api-Key: a${' '.repeat(60_000)}x`], 401, invalid],
-  ['100 KB', () => [`X-Api-Key: ${'x'.repeat(100_000)}`], 431, 'headers_too_large'],
-  [
-    '100 KB after a good one',
-    (s) => [`X-Api-Key: ${s}${'x'.repeat(100_000)}`],
-    431,
-    'headers_too_large',
-  ],
+  ['100 KB after it', (s) => [`X-Api-Key: ${s}${'x'.repeat(100_000)}`], 431, 'headers_too_large'],
 ]
 describe('the API key', () => {
   test.each(refused)('%s is refused', async (_name, headers, status, code) => {

@@ -33,7 +33,7 @@ const eventsAfter = async (revision: number) =>
 const revision = async () => (await server.send('GET', '/v1/projects/payments')).json().revision
 
 describe('a key vouches for its successor', () => {
-  test.each<Algorithm>(['RSA', 'ES256', 'PS384', 'Ed25519', 'ML-DSA-44'])(
+  test.each<Algorithm>(['RSA', 'ES256', 'Ed25519', 'ML-DSA-44'])(
     '%s: it is registered, and the ledger says by whom',
     async (algorithm) => {
       const publishedKid = `spring ${algorithm}`.replace(' ', '-')
@@ -182,20 +182,13 @@ describe('a rule for it', () => {
 describe('a rotation token', () => {
   const later = (seconds: number) => Math.floor(server.clock.now() / 1_000) + seconds
   const attacks: [name: string, attack: () => Promise<string> | string][] = [
-    ['of an ordinary login', () => server.token(key, '', { sub: 'me' }, { typ: 'JWT' })],
     ['without typ', () => server.token(key, jkt, {}, { typ: undefined })],
     ['with a typ in upper case', () => server.token(key, jkt, {}, { typ: 'PUBRING-ROTATION+JWT' })],
     ['for more than 5 minutes', () => server.token(key, jkt, { exp: later(310) })],
-    ['without exp', () => server.token(key, jkt, { exp: undefined })],
-    ['that has expired', () => server.token(key, jkt, { exp: later(-1) })],
-    ['without jti', () => server.token(key, jkt, { jti: undefined })],
     ['without cnf', () => server.token(key, jkt, { cnf: undefined })],
-    ['without cnf.jkt', () => server.token(key, jkt, { cnf: { kid: jkt } })],
     ['with a jkt that is a list', () => server.token(key, jkt, { cnf: { jkt: [jkt] } })],
     ['with a jkt that is no thumbprint', () => server.token(key, `${jkt}A`)],
-    ['with cnf.jkt as one name', () => server.token(key, jkt, { cnf: undefined, 'cnf.jkt': jkt })],
     ['for another audience', () => server.token(key, jkt, { aud: 'https://other.example' })],
-    ['of another issuer', () => server.token(key, jkt, { iss: publicUrl })],
     ['with the issuer and a slash', () => server.token(key, jkt, { iss: `${server.issuer}/` })],
     ['without kid', () => server.token({ ...key, kid: '' }, jkt)],
     ['with the kid of no key', () => server.token({ ...key, kid: 'none' }, jkt)],
@@ -209,10 +202,6 @@ describe('a rotation token', () => {
         const rsa = await server.registered({}, 'RS256')
         return server.token({ ...rsa, algorithm: 'PS256' }, jkt)
       },
-    ],
-    [
-      'signed by a key that is not active yet',
-      async () => server.token(await server.registered({ active: false }), jkt),
     ],
     [
       'signed by a disabled key',
@@ -231,14 +220,6 @@ describe('a rotation token', () => {
       },
     ],
     [
-      'signed by a deleted key',
-      async () => {
-        await disable(key.kid)
-        await server.send('DELETE', `${server.keysUrl}/${key.kid}`)
-        return server.token(key, jkt)
-      },
-    ],
-    [
       'signed by a key of another project',
       async () => {
         const { id } = (
@@ -251,28 +232,11 @@ describe('a rotation token', () => {
       },
     ],
     [
-      'of a project without such a rule',
-      async () => {
-        const { id } = (
-          await server.send('POST', '/v1/projects', { body: { name: otherProject() } })
-        ).json()
-        return server.token(key, jkt, { iss: `${publicUrl}/v1/projects/${id}` })
-      },
-    ],
-    [
       'that was used before',
       async () => {
         const token = server.token(key, jkt)
         expect((await server.exchange(token)).statusCode).toBe(200)
         return token
-      },
-    ],
-    [
-      'with the jti of one that was used before',
-      async () => {
-        const jti = randomUUID()
-        expect((await server.exchange(server.token(key, jkt, { jti }))).statusCode).toBe(200)
-        return server.token(key, jkt, { jti, exp: later(120) })
       },
     ],
   ]
@@ -318,7 +282,6 @@ describe('the API key', () => {
 
   test.each<[string, (vouched: RegisteredKey) => Promise<object> | object]>([
     ['no proof', () => ({ proof: undefined })],
-    ['a proof that is no token', () => ({ proof: 'x' })],
     ['the token of the old key', ({ jkt }) => ({ proof: server.token(key, jkt) })],
     [
       'a proof by another key',
@@ -329,24 +292,6 @@ describe('the API key', () => {
       'a login token of the new key',
       (own) => ({
         proof: server.token(own, own.jkt, {}, { typ: 'JWT' }),
-      }),
-    ],
-    [
-      'a proof for another service',
-      (own) => ({
-        proof: server.token(own, own.jkt, { aud: 'https://other.example' }),
-      }),
-    ],
-    [
-      'a proof for another project',
-      (own) => ({
-        proof: server.token(own, own.jkt, { iss: publicUrl }),
-      }),
-    ],
-    [
-      'a proof that has expired',
-      (own) => ({
-        proof: server.token(own, own.jkt, { exp: Math.floor(server.clock.now() / 1_000) }),
       }),
     ],
   ])('needs a proof of the new key: %s', async (_name, members) => {
@@ -383,20 +328,6 @@ describe('the API key', () => {
     const response = await server.create(secret, vouched, { proof })
     expect(response.json().code).toBe('private_key_submitted')
     expect((await server.create(secret, vouched)).json().code).toBe('compromised_key')
-  })
-
-  test.each([
-    ['successor', "'x'"],
-    ['successor', 'null'],
-    ['subject', "'other'"],
-    ['expire_time', "'2999-01-01T00:00:00.000Z'"],
-  ])('is not accepted once its row has another %s: %s', async (column, value) => {
-    const before = await revision()
-    const secret = await server.vouched(key, await newRotatedKey())
-    const [, { subject }] = await eventsAfter(before)
-    const where = `where id = '${subject.id}'`
-    await server.database.query(`update api_key set ${column} = ${value} ${where}`)
-    expect((await listWith(secret)).json().code).toBe('invalid_api_key')
   })
 
   test('gets no event streams, which would outlast the deactivation of its key', async () => {
@@ -467,13 +398,6 @@ describe('the API key', () => {
     if (isDisabled) await expect(created).rejects.toMatchObject({ code: 'invalid_api_key' })
     else await expect(created).resolves.toMatchObject({ introducedBy: key.kid })
   })
-
-  test('does not come back when its key is active again', async () => {
-    const secret = await server.vouched(key, await newRotatedKey())
-    await disable(key.kid)
-    await server.send('PATCH', `${server.keysUrl}/${key.kid}`, { body: { active: true } })
-    expect((await listWith(secret)).json().code).toBe('invalid_api_key')
-  })
 })
 
 describe('an ended key that vouched for others', () => {
@@ -533,11 +457,10 @@ describe('an ended key that vouched for others', () => {
     expect((await warned()).map(({ kid }) => kid)).toEqual([child.kid])
   })
 
-  test('leaves them as they are, but for API keys that it was exchanged for', async () => {
-    const secret = await server.vouched(key, await newRotatedKey())
+  test('leaves them as they are', async () => {
     await disable(key.kid)
-    expect((await read(child.kid)).active).toBe(true)
-    expect((await read(child.kid)).details.introducedBy).toBe(key.kid)
-    expect((await listWith(secret)).statusCode).toBe(401)
+    expect(await read(child.kid)).toMatchObject({
+      ...{ active: true, details: { introducedBy: key.kid } },
+    })
   })
 })

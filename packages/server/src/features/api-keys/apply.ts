@@ -19,6 +19,7 @@ import {
   lockExchangeLedger,
   lockSystemLedger,
 } from '../../kernel/ledger/locked-ledger.ts'
+import { recordWriter } from '../../kernel/ledger/record-writer.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { insertion } from '../../kernel/storage/statements.ts'
 import { isoTime, requireValidExpiry } from '../../kernel/values/times.ts'
@@ -26,7 +27,9 @@ import { requireProject } from '../projects/apply.ts'
 import { type ApiKeyCreation, type ApiKeyIssue, apiKeyDeleted } from './changes.ts'
 import type { ApiKeyUpdate } from './contract.ts'
 import { changing, patchApiKey, toApiKey } from './operations.ts'
-import { type ApiKeyRecord, apiKeys, apiKeyToRow, isManaged } from './stored.ts'
+import { type ApiKeyRecord, apiKeys, apiKeyTable, apiKeyToRow, isManaged } from './stored.ts'
+
+const write = recordWriter(apiKeyTable, apiKeys, apiKeyToRow)
 
 /**
  * Idempotent by secret: returns the API key that has it already. Deleting a project takes the same
@@ -47,8 +50,8 @@ export async function createApiKey(
   const access = projectId === undefined ? unboundAdmin : changing
   if (ledger.caller !== undefined) requireAccess(ledger.caller.grants, access, projectId)
   if (projectId !== undefined) await requireProject(db, projectId)
-  await db.insertInto('api_key').values(apiKeyToRow(apiKey)).execute()
-  await appendEvents(ledger, [apiKeys.eventOf('created', apiKey)])
+  const created = await write(db, { verb: 'created', before: undefined, after: apiKey })
+  await appendEvents(ledger, [created])
   return { result: apiKey, changed: true }
 }
 
@@ -65,14 +68,11 @@ export async function updateApiKey(
   requireUncontradicted('API key', before)
   requireValidExpiry(before, patch, origin.time)
   const after = patchApiKey(before, patch)
-  const changes = apiKeys.changes(before, after)
-  if (Object.keys(changes).length === 0) return { result: before, changed: false }
+  const isSame = Object.keys(apiKeys.changes(before, after)).length === 0
+  if (isSame) return { result: before, changed: false }
   requireLifetime(ledger.caller?.apiKey, before, after)
   if (gainedMember(before, after) !== undefined) requireRecentSignIn(ledger)
-  const { name, role, enabled, expire_time } = apiKeyToRow(after)
-  const row = { name, role, enabled, expire_time }
-  await db.updateTable('api_key').set(row).where('id', '=', id).execute()
-  await appendEvents(ledger, [apiKeys.event('updated', id, changes)])
+  await appendEvents(ledger, [await write(db, { verb: 'updated', before, after })])
   await requireAccessLeft(tx, ledger, isPermanentAdmin(before), change)
   return { result: after, changed: true }
 }

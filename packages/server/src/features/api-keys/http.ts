@@ -14,7 +14,7 @@ import {
   getApiKey,
   getOwnApiKey,
   listApiKeys,
-  removalOf,
+  removeExpired,
   updateApiKey,
 } from './operations.ts'
 
@@ -65,7 +65,7 @@ const apiKeys = managedRecords({
 
 export function routes(app: App, kernel: Kernel): void {
   recordRoutes(app, kernel, apiKeys)
-  removalOf(kernel)
+  removeExpired(kernel)
   app.route({
     method: 'GET',
     url: `${collection}/self`,

@@ -14,7 +14,6 @@ import { collectFaults, notFound, type Submitted } from '../../kernel/faults.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { changeOf, deletionOf, requireId } from '../../kernel/managed-records.ts'
 import type { RecordReference } from '../../kernel/records.ts'
-import { oneFor } from '../../kernel/shared.ts'
 import { newId } from '../../kernel/values/ids.ts'
 import { parseLabel } from '../../kernel/values/labels.ts'
 import {
@@ -204,21 +203,12 @@ export function patchApiKey(before: ApiKeyRecord, patch: ApiKeyUpdate): ApiKeyRe
   }
 }
 
-/** Milliseconds between two removals of what has expired: at least, and without a call. */
-const removalIntervalMs = { busy: 1_000, idle: 60_000 }
+/** How often issued API keys are removed a day after their end. */
+const removalIntervalMs = 60_000
 
-/**
- * Removes issued API keys that have expired: periodically, and when it is called. Best effort: what is
- * left is removed the next time.
- */
-export const removalOf = oneFor(({ store, clock, onClose }: Kernel) => {
-  let removedAt = Number.NEGATIVE_INFINITY
-  function removeExpired(): void {
-    if (clock.monotonic() - removedAt < removalIntervalMs.busy) return
-    removedAt = clock.monotonic()
-    store.commit(apiKeyChanges.forgetApiKeys, { time: now(clock) }).catch(() => {})
-  }
-  const timer = setInterval(removeExpired, removalIntervalMs.idle).unref()
+/** Removes them periodically. Best effort: what is left is removed the next time. */
+export function removeExpired({ store, clock, onClose }: Kernel): void {
+  const remove = () => store.commit(apiKeyChanges.forgetApiKeys, { time: now(clock) })
+  const timer = setInterval(() => void remove().catch(() => {}), removalIntervalMs).unref()
   onClose(() => clearInterval(timer))
-  return removeExpired
-})
+}

@@ -18,7 +18,7 @@ import { findAccessRule } from '../access-rules/operations.ts'
 import { isForWorkloads, readWorkloadRules } from '../access-rules/reads.ts'
 import { isApplied, type WorkloadRule } from '../access-rules/stored.ts'
 import { checkSignature, examineSubjectToken, type Grant } from '../access-rules/subject-tokens.ts'
-import { apiKeyRecord, removalOf } from '../api-keys/operations.ts'
+import { apiKeyRecord } from '../api-keys/operations.ts'
 import type { KeyRecord } from '../keys/stored.ts'
 import { exchangeChanges, refusedToken } from './changes.ts'
 import {
@@ -49,7 +49,6 @@ interface AcceptedToken {
 /** Long because its functions share what is in memory. */
 export function createTokenExchange(kernel: Kernel, keys: IssuerKeys) {
   const { store, clock } = kernel
-  const removeExpired = removalOf(kernel)
   let cached: { head: string | undefined; rules: WorkloadRule[] } | undefined
 
   /** Every change of a rule is an event of the system ledger. Its head is read before the rules. */
@@ -109,7 +108,6 @@ export function createTokenExchange(kernel: Kernel, keys: IssuerKeys) {
         matched,
         ...present({ once: jti && tokenDigest(issuer, jti) }),
       })
-      removeExpired()
       return {
         access_token: secret,
         issued_token_type: apiKeyTokenType,
