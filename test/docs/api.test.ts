@@ -69,7 +69,7 @@ test.each([
   ['/v1/key-checks', /"accepted":true/],
   ['{"name": "billing"}', /"name":"payments"[\s\S]*"name":"billing"/],
   ['/v1/api-keys/self', /"role":"reader"/],
-  ['-b cookies.txt', /"apiKey":true[\s\S]*"current":true[\s\S]*\{\}\n?$/],
+  ['-b cookies.txt', /"consoleUrl":"http[\s\S]*"current":true[\s\S]*\{\}\n?$/],
   ['$rule/checks', /"step":"iss","outcome":"failed"/],
   ['$url/v1/token', /^\{"error":"invalid_request"/],
   ['after=0&limit=2', /"type":"key\.created"/],

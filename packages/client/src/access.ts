@@ -91,9 +91,8 @@ export function sessionOperations(send: Send) {
     self: async (options?: CallOptions) => send<Self>(read('/self'), options),
     /** Exchanges the API key of this client for a session, whose secret is in a cookie. */
     create: async (options?: CallOptions) => send<Session>(create(path), options),
-    /** Live sessions, oldest first: those of the caller; for admins of all projects all, or of one person. */
-    list: async ({ person, ...options }: CallOptions & { person?: string } = {}) =>
-      send<Session[]>(readList(path, { person }), options),
+    /** Live sessions, oldest first: those of the caller; for admins and auditors of all projects all. */
+    list: async (options?: CallOptions) => send<Session[]>(readList(path), options),
     /** Ends a session, with the next request. */
     end: async (id: string, options?: CallOptions) =>
       send<void>(remove(`${path}/${pathSegment(id, 'session id')}`), options),

@@ -456,7 +456,7 @@ export type AccessRule = {
   createTime: string
   updateTime: string
   lastExchangeTime?: string
-  /** Only in the response of a creation, and of a change by a patch that has `jwksUri`, `jwks` or `active`: what is found where the keys of the issuer are. It decides nothing. */
+  /** Only in the response of a creation: what is found where the keys of the issuer are. It decides nothing. */
   notes?: string[]
 }
 
@@ -580,8 +580,6 @@ export type TokenExchangeResponse = {
 
 /** How people can sign in. */
 export type SignInOptions = {
-  /** Whether one can sign in with an API key. */
-  apiKey: boolean
   /** The address of the console. Changes by a session are accepted from there alone. */
   consoleUrl: string
   oidc?: {

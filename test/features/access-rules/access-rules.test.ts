@@ -4,7 +4,9 @@ import {
   platformPresets,
   sharedIssuers,
 } from '../../../packages/server/src/features/access-rules/presets.ts'
-import { publicUrl, startApp } from '../../support/app/app.ts'
+import { requireSomeWorkloads } from '../../../packages/server/src/features/access-rules/workloads.ts'
+import type { LedgerEvent } from '../../../packages/server/src/kernel/ledger/chain.ts'
+import { pageHeaders, publicUrl, startApp, type TestApp } from '../../support/app/app.ts'
 import { accessRulesUrl, startWorkloadApp } from '../../support/app/workloads.ts'
 import { ecKey } from '../../support/keys/pem.ts'
 import { jwkOf } from '../../support/network/issuer.ts'
@@ -14,7 +16,7 @@ import { origin } from '../../support/store/store.ts'
 const oidc = { issuer: 'https://id.example.com', clientId: 'pubring', scopes: 'openid' }
 const server = await startWorkloadApp({ config: { oidc } })
 
-const valid = {
+const workloads = {
   for: 'workloads',
   name: 'orders, deploy',
   issuer: 'https://issuer.example.com',
@@ -29,14 +31,15 @@ const people = {
   role: 'admin',
   allProjects: true,
 }
-const post = (body: object) => server.send('POST', accessRulesUrl, { body })
-const create = (members: object) => post({ ...valid, ...members })
-
-test('the keys of a rule are returned whole', async () => {
-  const jwks = { keys: [jwkOf(ecKey().privateKey, { kid: 'a' })] }
-  const created = await create({ issuer: 'spire', jwks })
-  expect(created.json().jwks).toEqual(jwks)
-  await server.send('DELETE', `${accessRulesUrl}/${created.json().id}`)
+const create = (members: object) =>
+  server.send('POST', accessRulesUrl, { body: { ...workloads, ...members } })
+const createForPeople = (members: object) =>
+  server.send('POST', accessRulesUrl, { body: { ...people, ...members } })
+const urlOf = (answer: { json(): { id: string } }) => `${accessRulesUrl}/${answer.json().id}`
+const patch = (url: string, body: object, headers = {}) =>
+  server.send('PATCH', url, { body, headers })
+const newJwks = (members = {}) => ({
+  keys: [jwkOf(ecKey().privateKey, { kid: 'a', ...members })],
 })
 
 test('a rule is created, read, listed, changed and deleted', async () => {
@@ -61,126 +64,42 @@ test('a rule is created, read, listed, changed and deleted', async () => {
     createTime: expect.any(String),
     updateTime: rule.createTime,
   })
-  const url = `${accessRulesUrl}/${rule.id}`
+  const url = urlOf(created)
   expect(created.headers.location).toBe(`${publicUrl}${url}`)
   const read = await server.send('GET', url)
   expect(read.json()).toEqual(rule)
   expect(read.headers.etag).toBe(created.headers.etag)
   expect((await server.send('GET', accessRulesUrl)).json()).toContainEqual(rule)
 
-  const etag = String(read.headers.etag)
-  const changed = await server.send('PATCH', url, {
-    body: { conditions: { sub: null, ref: 'v*' }, singleUse: true, maxLifetime: 60 },
-    headers: { 'if-match': etag },
-  })
-  expect(changed.json()).toMatchObject({
-    conditions: { ref: 'v*' },
-    singleUse: true,
-    maxLifetime: 60,
-  })
-  const outdated = { headers: { 'if-match': etag } }
-  expect((await server.send('DELETE', url, outdated)).json().code).toBe('precondition_failed')
-  const again = await server.send('PATCH', url, { body: { maxLifetime: 60 } })
-  expect(again.json()).toEqual(changed.json())
+  const headers = { 'if-match': String(read.headers.etag) }
+  const members = { singleUse: true, maxLifetime: 60 }
+  const body = { conditions: { sub: null, ref: 'v*' }, ...members }
+  const changed = await patch(url, body, headers)
+  expect(changed.json()).toMatchObject({ conditions: { ref: 'v*' }, ...members })
+  expect((await server.send('DELETE', url, { headers })).json().code).toBe('precondition_failed')
+  expect((await patch(url, { maxLifetime: 60 })).json()).toEqual(changed.json())
+  const unnamed = await patch(url, { name: '' })
+  expect(unnamed.json().errors).toMatchObject([{ pointer: '/name', code: 'too_short' }])
   expect((await server.send('DELETE', url)).statusCode).toBe(204)
   expect((await server.send('GET', url)).json().code).toBe('access_rule_not_found')
   expect((await server.send('DELETE', url)).json().code).toBe('access_rule_not_found')
 })
 
-describe('a rule that is written says what is found where the keys of its issuer are', () => {
-  const { issuer } = server
-  afterEach(() => {
-    issuer.discovery = { issuer: issuer.url, jwks_uri: `${issuer.url}/jwks` }
-  })
-
-  test.each<[string, () => object, RegExp]>([
-    ['a key', () => ({}), /^The issuer has 1 key for signatures\.$/],
-    [
-      'the name of another issuer',
-      () => {
-        issuer.discovery.issuer = `${issuer.url}/`
-        return {}
-      },
-      /openid-configuration names the issuer “\S+\/”\. It must name \S+\d, with/,
-    ],
-    [
-      'an address that is not https',
-      () => {
-        issuer.discovery.jwks_uri = 'http://10.0.0.1:6443/openid/v1/jwks'
-        return {}
-      },
-      /^No key .* now: The address http:\/\/10\.0\.0\.1:6443\/openid\/v1\/jwks must begin with https/,
-    ],
-    [
-      'no document',
-      () => ({ jwksUri: `${issuer.url}/none` }),
-      /\/none responded with the status 404/,
-    ],
-    [
-      'keys that verify nothing',
-      () => ({ jwks: { keys: [jwkOf(ecKey().privateKey, { kid: 'a', use: 'enc' })] } }),
-      /has 0 keys for signatures\. “a” is not used/,
-    ],
-  ])('%s', async (_name, change, note) => {
-    const members = change()
-    const created = await create({ issuer: issuer.url, ...members })
-    const { id, notes } = created.json()
-    expect(notes).toEqual([expect.stringMatching(note)])
-    const url = `${accessRulesUrl}/${id}`
-    const read = await server.send('GET', url)
-    expect(read.json()).not.toHaveProperty('notes')
-    expect(read.headers.etag).toBe(created.headers.etag)
-    const patch = async (body: object) => (await server.send('PATCH', url, { body })).json().notes
-    expect(await patch({ name: 'n' })).toBeUndefined()
-    expect(await patch({ active: false })).toBeUndefined()
-    expect(await patch({ active: true })).toEqual(notes)
-    expect(await patch({ active: true })).toBeUndefined()
-  })
-
-  test('that they were not found in time, if the issuer is slow', async () => {
-    issuer.pages.set('/slow', () => undefined)
-    const created = await create({ issuer: issuer.url, jwksUri: `${issuer.url}/slow` })
-    expect(created.json().notes).toEqual([
-      'No key of the issuer verifies a token now: They were not read within 3 seconds.',
-    ])
-  })
-
-  test('nothing, if the search for them fails, which is logged', async () => {
-    const log: string[] = []
-    const fetch = () => Promise.reject(new TypeError('a fault of the search'))
-    const broken = await startApp({
-      fetch,
-      http: { logStream: { write: (line: string) => void log.push(line) } },
-    })
-    const body = { ...valid, allProjects: true, project: undefined }
-    const created = await broken.send('POST', accessRulesUrl, { body })
-    expect([created.statusCode, created.json().notes]).toEqual([201, undefined])
-    expect(log.join('')).toContain('a fault of the search')
-  })
-
-  test('nothing, if its keys are those of the project', async () => {
-    const own = { keySource: 'project', singleUse: true, role: 'registrar', conditions: {} }
-    const created = await create({
-      issuer: `${publicUrl}/v1/projects/${server.project.id}`,
-      ...own,
-    })
-    expect([created.statusCode, created.json().notes]).toEqual([201, undefined])
-  })
-})
-
 test('the ledger holds every member, and the key material by its hash', async () => {
-  const jwks = { keys: [jwkOf(ecKey().privateKey, { kid: 'a' })] }
-  const { id } = (await create({ jwks, singleUse: true })).json()
-  await server.send('PATCH', `${accessRulesUrl}/${id}`, { body: { role: 'writer', active: false } })
-  await server.send('DELETE', `${accessRulesUrl}/${id}`)
-  const events = (await server.send('GET', '/v1/events?limit=200')).json()
-  const own = events.filter((event: { subject: { id: string } }) => event.subject.id === id)
-  expect(own.map(({ type }: { type: string }) => type)).toEqual([
-    'access_rule.created',
-    'access_rule.updated',
-    'access_rule.deleted',
-  ])
-  expect(own[0].changes).toEqual({
+  const jwks = newJwks()
+  const created = await create({ jwks, singleUse: true })
+  expect(created.json().jwks).toEqual(jwks)
+  const url = urlOf(created)
+  await patch(url, { role: 'writer', active: false })
+  await server.send('DELETE', url)
+  const { id } = created.json()
+  const all: LedgerEvent[] = (await server.send('GET', '/v1/events?limit=200')).json()
+  const events = all.filter(({ subject }) => subject.id === id)
+  const [first, updated] = events
+  expect(events.map(({ type }) => type)).toEqual(
+    ['created', 'updated', 'deleted'].map((verb) => `access_rule.${verb}`),
+  )
+  expect(first?.changes).toEqual({
     for: { to: 'workloads' },
     name: { to: 'orders, deploy' },
     issuer: { to: 'https://issuer.example.com' },
@@ -195,17 +114,73 @@ test('the ledger holds every member, and the key material by its hash', async ()
     active: { to: true },
     state: { to: expect.any(String) },
   })
-  expect(own[1].changes).toEqual({
+  expect(updated?.changes).toEqual({
     role: { from: 'registrar', to: 'writer' },
     active: { from: true, to: false },
     state: { to: expect.any(String) },
   })
 })
 
-describe('a rule for people', () => {
-  const createForPeople = (members: object) => post({ ...people, ...members })
+describe('a new rule says what is found where the keys of its issuer are', () => {
+  const { issuer } = server
+  afterEach(() => {
+    issuer.discovery = { issuer: issuer.url, jwks_uri: `${issuer.url}/jwks` }
+  })
 
-  test('has the issuer that is configured, and no member of workloads', async () => {
+  test.each<[string, () => object, RegExp]>([
+    ['a key', () => ({}), /^The issuer has 1 key for signatures\.$/],
+    [
+      'an address that is not https',
+      () => {
+        issuer.discovery.jwks_uri = 'http://10.0.0.1:6443/openid/v1/jwks'
+        return {}
+      },
+      /^No key .* now: The address http:\/\/10\.0\.0\.1:6443\/openid\/v1\/jwks must begin with https/,
+    ],
+    [
+      'keys that verify nothing',
+      () => ({ jwks: newJwks({ use: 'enc' }) }),
+      /has 0 keys for signatures\. “a” is not used/,
+    ],
+  ])('%s', async (_name, change, note) => {
+    const created = await create({ issuer: issuer.url, ...change() })
+    expect(created.json().notes).toEqual([expect.stringMatching(note)])
+    const read = await server.send('GET', urlOf(created))
+    expect(read.json()).not.toHaveProperty('notes')
+    expect(read.headers.etag).toBe(created.headers.etag)
+  })
+
+  test('that they were not found in time, if the issuer is slow', async () => {
+    issuer.pages.set('/slow', () => undefined)
+    const created = await create({ issuer: issuer.url, jwksUri: `${issuer.url}/slow` })
+    expect(created.json().notes).toEqual([
+      'No key of the issuer verifies a token now: They were not read within 3 seconds.',
+    ])
+  })
+
+  test('nothing, if the search for them fails, which is logged', async () => {
+    const log: string[] = []
+    const broken = await startApp({
+      fetch: () => Promise.reject(new TypeError('a fault of the search')),
+      http: { logStream: { write: (line: string) => void log.push(line) } },
+    })
+    const created = await broken.send('POST', accessRulesUrl, { body: workloads })
+    expect([created.statusCode, created.json().notes]).toEqual([201, undefined])
+    expect(log.join('')).toContain('a fault of the search')
+  })
+
+  test('nothing, if its keys are those of the project', async () => {
+    const own = { keySource: 'project', conditions: {} }
+    const created = await create({
+      issuer: `${publicUrl}/v1/projects/${server.project.id}`,
+      ...own,
+    })
+    expect([created.statusCode, created.json().notes]).toEqual([201, undefined])
+  })
+})
+
+describe('a rule for people', () => {
+  test('has the issuer that is configured, and never becomes one for workloads', async () => {
     const created = await createForPeople({ issuer: oidc.issuer })
     const rule = created.json()
     expect(rule).toEqual({
@@ -216,19 +191,14 @@ describe('a rule for people', () => {
       createTime: expect.any(String),
       updateTime: rule.createTime,
     })
-    const url = `${accessRulesUrl}/${rule.id}`
-    const patch = { conditions: { groups: null, sub: 'ada' }, role: 'reader' }
-    const changed = await server.send('PATCH', url, { body: patch })
-    expect(changed.json()).toMatchObject({ conditions: { sub: 'ada' }, role: 'reader' })
-    expect((await server.send('DELETE', url)).statusCode).toBe(204)
-    const [, updated, deleted] = (await server.send('GET', `/v1/history?subject=${rule.id}`))
-      .json()
-      .toReversed()
-    expect(updated).toMatchObject({
-      type: 'access_rule.updated',
-      changes: { role: { from: 'admin', to: 'reader' } },
+    const url = urlOf(created)
+    const change = { conditions: { groups: null, sub: 'ada' }, role: 'reader' }
+    expect((await patch(url, change)).json()).toMatchObject({
+      ...{ conditions: { sub: 'ada' }, role: 'reader' },
     })
-    expect(deleted.type).toBe('access_rule.deleted')
+    const refused = await patch(url, { for: 'workloads' })
+    expect(refused.json().errors).toMatchObject([{ pointer: '/for', code: 'unknown_field' }])
+    expect((await server.send('DELETE', url)).statusCode).toBe(204)
   })
 
   const workloadMembers: [string, unknown][] = [
@@ -240,62 +210,48 @@ describe('a rule for people', () => {
     ['maxLifetime', 60],
   ]
   test('is rejected with any member of workloads, each of which is named', async () => {
+    const faultsOf = (members: typeof workloadMembers) =>
+      members.map(([name]) => ({ pointer: `/${name}`, code: 'contradictory' }))
     const answer = await createForPeople(Object.fromEntries(workloadMembers))
-    const faults = workloadMembers.map(([name]) => ({
-      pointer: `/${name}`,
-      code: 'contradictory',
-    }))
-    expect(answer.json()).toMatchObject({ status: 400, errors: faults })
-    const { id } = (await createForPeople({})).json()
-    for (const [name, value] of workloadMembers.slice(1)) {
-      const url = `${accessRulesUrl}/${id}`
-      const patched = await server.send('PATCH', url, { body: { [name]: value } })
-      expect(patched.json()).toMatchObject({ status: 400, errors: [{ pointer: `/${name}` }] })
-    }
+    expect(answer.json()).toMatchObject({ status: 400, errors: faultsOf(workloadMembers) })
+    const changeable = workloadMembers.slice(1)
+    const patched = await patch(urlOf(await createForPeople({})), Object.fromEntries(changeable))
+    expect(patched.json()).toMatchObject({ status: 400, errors: faultsOf(changeable) })
   })
 
   test.each<[string, object, string]>([
     ['of another issuer', { issuer: 'https://issuer.example.com' }, 'contradictory'],
-    ['that does not say for which projects', { allProjects: undefined }, 'required'],
     ['that everyone meets', { conditions: { sub: '*' } }, 'too_wide'],
-    ['without conditions', { conditions: {} }, 'too_wide'],
     ['on the client alone, which all share', { conditions: { aud: 'pubring' } }, 'too_wide'],
-    ['without a name', { name: '' }, 'too_short'],
     ['for nobody that is known', { for: 'robots' }, 'unknown_value'],
     ['that does not say for whom', { for: undefined }, 'required'],
   ])('%s is rejected', async (_name, members, code) => {
-    expect((await createForPeople(members)).json()).toMatchObject({
-      status: 400,
-      errors: [{ code }],
-    })
+    const answer = await createForPeople(members)
+    expect(answer.json()).toMatchObject({ status: 400, errors: [{ code }] })
   })
 
-  test('is rejected while people cannot sign in', async () => {
-    const other = await startWorkloadApp()
-    const answer = await other.send('POST', accessRulesUrl, { body: people })
-    expect(answer.json()).toMatchObject({ status: 400, errors: [{ pointer: '/issuer' }] })
-    await other.close()
-  })
-
-  test('never becomes one for workloads', async () => {
-    const { id } = (await createForPeople({})).json()
-    const body = { for: 'workloads' }
-    const answer = await server.send('PATCH', `${accessRulesUrl}/${id}`, { body })
-    expect(answer.json().errors).toMatchObject([{ pointer: '/for', code: 'unknown_field' }])
+  test('is rejected while people cannot sign in, and with a pattern where anyone can', async () => {
+    const codeAt = async (app: TestApp, conditions: object) => {
+      const answer = await app.send('POST', accessRulesUrl, { body: { ...people, conditions } })
+      return answer.json().errors?.[0].code
+    }
+    expect(await codeAt(await startApp(), people.conditions)).toBe('contradictory')
+    const google = { ...oidc, issuer: 'https://accounts.google.com' }
+    const app = await startApp({ config: { oidc: google } })
+    for (const conditions of [people.conditions, { hd: 'example.com*' }, { email: 'ada@*' }]) {
+      expect(await codeAt(app, conditions)).toBe('too_wide')
+    }
+    expect(await codeAt(app, { hd: 'example.com' })).toBeUndefined()
   })
 
   test('says whose claims meet it, from claims or an ID token', async () => {
-    const { id } = (await createForPeople({})).json()
+    const url = urlOf(await createForPeople({}))
     const check = async (body: object) =>
-      (await server.send('POST', `${accessRulesUrl}/${id}/checks`, { body })).json()
+      (await server.send('POST', `${url}/checks`, { body })).json()
     const met = { iss: oidc.issuer, groups: ['staff', 'platform'] }
     expect(await check({ claims: met })).toMatchObject({
       accepted: true,
-      steps: [
-        { step: 'iss', outcome: 'passed' },
-        { step: 'rule_active', outcome: 'passed' },
-        { step: 'conditions', outcome: 'passed' },
-      ],
+      steps: ['iss', 'rule_active', 'conditions'].map((step) => ({ step, outcome: 'passed' })),
     })
     const unmet = await check({ claims: { ...met, groups: ['staff'] } })
     expect(unmet).toMatchObject({ accepted: false })
@@ -311,7 +267,7 @@ describe('a rule for people', () => {
     for (const body of [{}, { token, claims: met }]) {
       expect(await check(body)).toMatchObject({ status: 400, errors: [{ pointer: '/claims' }] })
     }
-    await server.send('PATCH', `${accessRulesUrl}/${id}`, { body: { active: false } })
+    await patch(url, { active: false })
     expect((await check({ claims: met })).steps.at(-1)).toMatchObject({ step: 'rule_active' })
   })
 })
@@ -337,15 +293,15 @@ test('where the keys of the issuer cannot be read, a check compares everything b
 
 test('an auditor, a person or a workload, reads all projects and never one alone', async () => {
   const auditing = { role: 'auditor', project: undefined, allProjects: true }
-  for (const body of [valid, people]) {
-    const created = await post({ ...body, ...auditing })
+  for (const make of [create, createForPeople]) {
+    const created = await make(auditing)
     expect(created.json()).toMatchObject({ role: 'auditor', allProjects: true })
+    expect(created.json()).not.toHaveProperty('projectId')
     const bound = { project: 'payments', allProjects: undefined }
-    const refused = await post({ ...body, ...auditing, ...bound })
+    const refused = await make({ ...auditing, ...bound })
     expect(refused.json().errors).toMatchObject([{ pointer: '/role', code: 'contradictory' }])
-    const { id } = (await post({ ...body, ...bound, role: 'writer' })).json()
-    const patch = { body: { role: 'auditor' } }
-    const patched = await server.send('PATCH', `${accessRulesUrl}/${id}`, patch)
+    const url = urlOf(await make({ ...bound, role: 'writer' }))
+    const patched = await patch(url, { role: 'auditor' })
     expect(patched.json().errors).toMatchObject([{ pointer: '/role', code: 'contradictory' }])
   }
 })
@@ -372,18 +328,13 @@ describe('an attack', () => {
     expect(created.statusCode, created.body).toBe(201)
     const members = { subject: 'eve', groups: ['intruders'] }
     const { secret } = await createPersonSession(store, {}, members)
-    const answer = await server.inject({
-      method: 'GET',
-      url: '/v1/self',
-      headers: { 'x-api-key': 'session', cookie: `__Secure-pubring-session=${secret}` },
-    })
+    const answer = await server.inject({ url: '/v1/self', headers: pageHeaders(secret) })
     expect(answer.json().code).toBe('invalid_session')
   })
 
   test('checks no claims in place of the token of a workload', async () => {
-    const { id } = (await create({})).json()
     const body = { claims: { sub: 'orders' } }
-    const answer = await server.send('POST', `${accessRulesUrl}/${id}/checks`, { body })
+    const answer = await server.send('POST', `${urlOf(await create({}))}/checks`, { body })
     expect(answer.json()).toMatchObject({ status: 400, errors: [{ pointer: '/token' }] })
   })
 })
@@ -392,16 +343,14 @@ describe('a rule is rejected', () => {
   test.each<[string, object, string, detail?: RegExp]>([
     ['without a project', { project: undefined }, 'required'],
     ['with a project and all', { allProjects: true }, 'required'],
-    ['for no project', { allProjects: false, project: undefined }, 'required'],
     ['for an admin', { role: 'admin' }, 'too_wide'],
     ['without an issuer', { issuer: undefined }, 'text_invalid'],
     ['without conditions', { conditions: undefined }, 'required'],
-    ['with empty conditions', { conditions: {} }, 'too_wide'],
-    ['on the issuer alone', { conditions: { iss: 'https://issuer.example.com' } }, 'too_wide'],
-    ['on the audience alone', { conditions: { aud: 'pubring' } }, 'too_wide'],
-    ['on both alone', { conditions: { '/iss': 'x', '/aud/0': 'y', sub: '*' } }, 'too_wide'],
-    ['without a name', { name: '' }, 'too_short'],
-    ['that takes every subject', { conditions: { sub: '*' } }, 'too_wide'],
+    [
+      'on issuer and audience alone',
+      { conditions: { '/iss': 'x', aud: 'y', sub: '*' } },
+      'too_wide',
+    ],
     ['with a null condition', { conditions: { sub: null } }, 'wrong_type'],
     [
       'with a list as condition',
@@ -410,47 +359,15 @@ describe('a rule is rejected', () => {
       /^conditions\/sub must be a string or a number or a boolean, not an array\.$/,
     ],
     ['with a star inside', { conditions: { sub: 'a*b' } }, 'condition_invalid'],
-    ['with a lifetime of an hour', { maxLifetime: 3_600 }, 'out_of_range'],
-    ['with a lifetime of a second', { maxLifetime: 1 }, 'out_of_range'],
+    ['with a lifetime of 901 seconds', { maxLifetime: 901 }, 'out_of_range'],
+    ['with a lifetime of 59 seconds', { maxLifetime: 59 }, 'out_of_range'],
     ['with a plain http issuer', { issuer: 'http://issuer.test' }, 'address_invalid'],
     ['with an issuer that is a name', { issuer: 'kubernetes' }, 'address_invalid'],
     ['with an issuer with a query', { issuer: 'https://issuer.test/?a' }, 'address_invalid'],
-    ['with an empty issuer', { issuer: '' }, 'text_invalid'],
-    [
-      'with the address of the discovery document',
-      { issuer: 'https://issuer.test/.well-known/openid-configuration' },
-      'address_invalid',
-      /^issuer is the iss of the tokens.* Is it https:\/\/issuer\.test\?$/,
-    ],
-    [
-      'with a blank before the issuer',
-      { issuer: ' https://issuer.test' },
-      'address_invalid',
-      /white space/,
-    ],
-    [
-      'with capitals in the host',
-      { issuer: 'https://Issuer.test/Tenant' },
-      'address_invalid',
-      /capital letters in its host/,
-    ],
-    [
-      'with a regular expression',
-      { conditions: { ref: 'refs/heads/.*' } },
-      'condition_invalid',
-      /looks like a regular expression, but is compared as it is/,
-    ],
-    [
-      'with the name of a claim and dots',
-      { conditions: { 'kubernetes.io.namespace': 'a' } },
-      'condition_invalid',
-      /write the JSON pointer “\/kubernetes\.io\/namespace”\. .* “\/kubernetes\.io\.namespace”\.$/,
-    ],
     ['with keys at plain http', { jwksUri: 'http://a.test/jwks' }, 'address_invalid'],
     ['with credentials in the address', { jwksUri: 'https://a:b@a.test' }, 'address_invalid'],
     ['with two sources', { jwksUri: 'https://a.test', jwks: { keys: [] } }, 'contradictory'],
     ['with a source that is missing', { keySource: 'jwks' }, 'contradictory'],
-    ['with an unknown source', { keySource: 'other' }, 'unknown_value'],
     ['with a JWKS that is a list', { jwks: [] }, 'wrong_type'],
     ['with an empty audience', { audience: '' }, 'text_invalid'],
     ['with an empty name', { name: ' ' }, 'too_short'],
@@ -461,13 +378,6 @@ describe('a rule is rejected', () => {
       status: 400,
       errors: [{ code, detail: expect.stringMatching(detail) }],
     })
-  })
-
-  test('for all projects that says so is accepted', async () => {
-    const { statusCode, ...response } = await create({ project: undefined, allProjects: true })
-    expect(statusCode).toBe(201)
-    expect(response.json()).toMatchObject({ allProjects: true })
-    expect(response.json()).not.toHaveProperty('projectId')
   })
 
   test('for a project that does not exist', async () => {
@@ -485,7 +395,7 @@ describe('a rule is rejected', () => {
 })
 
 describe('of a shared issuer', () => {
-  const issuers = [
+  test.each([
     'https://token.actions.githubusercontent.com',
     'https://token.actions.githubusercontent.com/acme',
     'https://gitlab.com',
@@ -502,84 +412,56 @@ describe('of a shared issuer', () => {
     'https://vstoken.dev.azure.com/9188040d-6c67-4c5b-b112-36a304b66dad',
     'https://cognito-identity.amazonaws.com',
     'https://oauth2.sigstore.dev/auth',
-  ]
-  test.each(issuers)('%s an immutable id must be pinned', async (issuer) => {
+  ])('%s an immutable id must be pinned', (issuer) => {
     const { pins = [] } = sharedIssuers.find(({ pattern }) => pattern.test(issuer)) ?? {}
     const [pin = ''] = pins
-    for (const conditions of [{ repository: 'acme/orders' }, { [pin]: '7*' }, { [pin]: '*' }]) {
-      const { errors } = (await create({ issuer, conditions })).json()
-      expect(errors).toMatchObject([{ code: 'too_wide', pointer: '/conditions' }])
-      for (const name of pins) expect(errors[0].detail).toContain(name)
+    for (const conditions of [{ repository: 'acme/orders' }, { [pin]: '7*' }]) {
+      expect(() => requireSomeWorkloads(issuer, conditions)).toThrow(pins.join(' or '))
     }
-    for (const name of pins) {
-      expect((await create({ issuer, conditions: { [name]: '74' } })).statusCode).toBe(201)
-    }
+    for (const name of pins) requireSomeWorkloads(issuer, { [name]: '74' })
   })
 
-  test('a name is not taken away by a patch', async () => {
-    const { id } = (await create({ conditions: { sub: 'x' } })).json()
-    const response = await server.send('PATCH', `${accessRulesUrl}/${id}`, { body: { name: '' } })
-    expect(response.json().errors).toMatchObject([{ pointer: '/name', code: 'too_short' }])
-  })
-
-  test('the id cannot be taken away later', async () => {
+  test('the id is required, and cannot be taken away later', async () => {
     const issuer = 'https://gitlab.com'
-    const { id } = (await create({ issuer, conditions: { project_id: '7' } })).json()
+    const tooWide = { errors: [{ code: 'too_wide', pointer: '/conditions' }] }
+    expect((await create({ issuer })).json()).toMatchObject(tooWide)
+    const url = urlOf(await create({ issuer, conditions: { project_id: '7' } }))
     for (const conditions of [{ project_id: null, sub: 'x' }, { project_id: '7*' }]) {
-      const response = await server.send('PATCH', `${accessRulesUrl}/${id}`, {
-        body: { conditions },
-      })
-      expect(response.json().errors).toMatchObject([{ code: 'too_wide' }])
+      expect((await patch(url, { conditions })).json()).toMatchObject(tooWide)
     }
   })
 
   test.each(platformPresets.map((preset) => [preset.platform, preset] as const))(
     'the preset %s makes a rule that is accepted',
-    async (_platform, { issuer, ids, suggested }) => {
+    (_platform, { issuer, ids, suggested }) => {
       const values = Object.fromEntries(Object.keys(ids).map((name) => [name, '74']))
-      const response = await create({ issuer, conditions: { ...values, ...suggested } })
-      expect(response.statusCode, response.body).toBe(201)
+      requireSomeWorkloads(issuer, { ...values, ...suggested })
     },
   )
 })
 
-describe('access', () => {
-  test.each(['reader', 'registrar', 'writer'] as const)('a %s is refused', async (role) => {
-    const headers = { 'x-api-key': await server.apiKey(role) }
-    const response = await server.send('GET', accessRulesUrl, { headers })
-    expect(response.json().code).toBe('insufficient_role')
-  })
-
-  test('an admin of one project is refused, also for that project', async () => {
-    const headers = { 'x-api-key': await server.apiKey('admin', server.project.id) }
-    const response = await server.send('POST', accessRulesUrl, { headers, body: valid })
-    expect(response.json().code).toBe('insufficient_role')
-  })
-
-  test('an admin API key that expires gives no rights by rules, and takes them', async () => {
-    const end = new Date(server.clock.now() + 3_600_000).toISOString()
-    const headers = { 'x-api-key': await server.apiKey('admin', undefined, end) }
-    const refused = await server.send('POST', accessRulesUrl, { headers, body: valid })
-    expect(refused.json().code).toBe('insufficient_lifetime')
-    expect(refused.json().detail).toContain('access rules have no end')
-    const url = `${accessRulesUrl}/${(await server.rule()).id}`
-    const patch = async (body: object) =>
-      (await server.send('PATCH', url, { headers, body })).json().code
-    expect(await patch({ role: 'reader' })).toBe('insufficient_lifetime')
-    expect(await patch({ name: 'renamed' })).toBeUndefined()
-    expect(await patch({ active: false })).toBeUndefined()
-    expect(await patch({ active: true })).toBe('insufficient_lifetime')
-    expect((await server.send('DELETE', url, { headers })).statusCode).toBe(204)
-  })
+test('an admin API key that expires gives no rights by rules, and takes them', async () => {
+  const end = new Date(server.clock.now() + 3_600_000).toISOString()
+  const headers = { 'x-api-key': await server.apiKey('admin', undefined, end) }
+  const refused = await server.send('POST', accessRulesUrl, { headers, body: workloads })
+  expect(refused.json().code).toBe('insufficient_lifetime')
+  expect(refused.json().detail).toContain('access rules have no end')
+  const url = `${accessRulesUrl}/${(await server.rule()).id}`
+  const codeOf = async (body: object) => (await patch(url, body, headers)).json().code
+  expect(await codeOf({ role: 'reader' })).toBe('insufficient_lifetime')
+  expect(await codeOf({ name: 'renamed' })).toBeUndefined()
+  expect(await codeOf({ active: false })).toBeUndefined()
+  expect(await codeOf({ active: true })).toBe('insufficient_lifetime')
+  expect((await server.send('DELETE', url, { headers })).statusCode).toBe(204)
 })
 
 test('the rules of a project are deleted with it', async () => {
   await server.send('POST', '/v1/projects', { body: { name: 'short-lived' } })
   const bound = { project: 'short-lived' }
-  const { id } = await server.rule(bound)
-  const own = (await post({ ...people, ...bound, allProjects: undefined })).json()
+  const urls = [
+    urlOf(await create(bound)),
+    urlOf(await createForPeople({ ...bound, allProjects: undefined })),
+  ]
   expect((await server.send('DELETE', '/v1/projects/short-lived')).statusCode).toBe(204)
-  for (const each of [id, own.id]) {
-    expect((await server.send('GET', `${accessRulesUrl}/${each}`)).statusCode).toBe(404)
-  }
+  for (const url of urls) expect((await server.send('GET', url)).statusCode).toBe(404)
 })

@@ -14,49 +14,34 @@ describe('a condition', () => {
   test.each<[string, Record<string, ClaimValue>, Record<string, unknown>, boolean]>([
     ['a text', { ref: 'main' }, { ref: 'main' }, true],
     ['another text', { ref: 'main' }, { ref: 'main2' }, false],
-    ['other case', { ref: 'main' }, { ref: 'Main' }, false],
     ['no claim', { ref: 'main' }, {}, false],
-    ['null', { ref: 'null' }, { ref: null }, false],
     ['a number', { id: 7 }, { id: 7 }, true],
     ['a number as text', { id: 7 }, { id: '7' }, false],
-    ['a text as number', { id: '7' }, { id: 7 }, false],
     ['true', { ok: true }, { ok: true }, true],
-    ['false', { ok: false }, { ok: false }, true],
-    ['true as text', { ok: true }, { ok: 'true' }, false],
     ['true as number', { ok: true }, { ok: 1 }, false],
     ['a pattern', { ref: 'refs/heads/*' }, { ref: 'refs/heads/main' }, true],
     ['a pattern and exactly its prefix', { ref: 'v*' }, { ref: 'v' }, true],
     ['a pattern and another text', { ref: 'refs/heads/*' }, { ref: 'refs/tags/v1' }, false],
-    ['a pattern and the prefix elsewhere', { ref: 'v*' }, { ref: ' v1' }, false],
     ['a pattern and a number', { id: '7*' }, { id: 74 }, false],
-    ['a pattern and regular expressions', { ref: '.*' }, { ref: 'main' }, false],
     ['any text', { ref: '*' }, { ref: 'main' }, true],
-    ['any text, and no claim', { ref: '*' }, {}, false],
     ['an element of a list', { groups: 'b' }, { groups: ['a', 'b'] }, true],
     ['no element of a list', { groups: 'c' }, { groups: ['a', 'b'] }, false],
     ['an empty list', { groups: '*' }, { groups: [] }, false],
-    ['an element by its type', { groups: 1 }, { groups: ['1'] }, false],
-    ['a list in a list', { groups: 'a' }, { groups: [['a']] }, false],
     ['a pattern and a list', { groups: 'team-*' }, { groups: ['x', 'team-a'] }, true],
-    ['an object', { a: '[object Object]' }, { a: {} }, false],
     ['an object without a text', { a: 'b' }, { a: { toString: 1, valueOf: 1 } }, false],
     ['all of several', { a: '1', b: '2' }, { a: '1', b: '3' }, false],
     ['a nested claim', { '/a.b/c/d': 'x' }, { 'a.b': { c: { d: 'x' } } }, true],
     ['a nested name with a slash', { '/a~1b/c~0d': 'x' }, { 'a/b': { 'c~d': 'x' } }, true],
     ['a name with a slash', { 'https://x.test/a': 'x' }, { 'https://x.test/a': 'x' }, true],
-    ['a nested element', { '/a/1': 'x' }, { a: ['y', 'x'] }, true],
     ['the length of a list', { '/a/length': 1 }, { a: ['y'] }, false],
     ['an element with a leading zero', { '/a/00': 'y' }, { a: ['y'] }, false],
     ['a character of a text', { '/a/0': 'y' }, { a: 'y' }, false],
     ['an inherited member', { constructor: '*' }, {}, false],
-    ['a nested inherited member', { '/a/toString': '*' }, { a: {} }, false],
     ['a prototype', { '/__proto__/x': 'y' }, {}, false],
-    ['a path beyond a claim', { '/a/b': 'x' }, { a: 'x' }, false],
     ['an email that is verified', { email: 'a@b' }, { email: 'a@b', email_verified: true }, true],
     ['an email that is not', { email: 'a@b' }, { email: 'a@b', email_verified: false }, false],
     ['an email in a list', { '/email/0': 'a@b' }, { email: ['a@b'] }, false],
     ['a part of an email', { '/email/at': 'b' }, { email: { at: 'b' } }, false],
-    ['an email of which nothing is said', { email: 'a@b' }, { email: 'a@b' }, false],
     ['an email verified as text', { email: '*' }, { email: 'a', email_verified: 'true' }, true],
   ])('%s', (_name, conditions, claims, expected) => {
     expect(meets(conditions, claims)).toBe(expected)
@@ -93,22 +78,16 @@ describe('a condition', () => {
 })
 
 test.each([
-  ['kubernetes.io.namespace', '/kubernetes.io/namespace'],
-  ['kubernetes.io/namespace', '/kubernetes.io/namespace'],
   ['/kubernetes/io/namespace', '/kubernetes.io/namespace'],
   ['/kubernetes.io/Namespace', '/kubernetes.io/namespace'],
   ['namespace', '/kubernetes.io/namespace'],
   ['space', undefined],
-  ['/realm_access.roles', '/realm_access/roles'],
-  ['https://acme.test/groups', '/https:~1~1acme.test/groups'],
-  ['Groups', 'groups'],
+  ['https://acme.test/Groups', 'https://acme.test/groups'],
   ['other', undefined],
 ])('a claim that is somewhere else is named: %s', (name, found) => {
   const claims = {
     'kubernetes.io': { namespace: 'a' },
-    realm_access: { roles: ['b'] },
-    'https://acme.test': { groups: 'c' },
-    groups: 'd',
+    'https://acme.test/groups': 'c',
   }
   const hint = found === undefined ? '' : ` It has “${found}”.`
   expect(explainUnmet({ [name]: 'x' }, claims)).toEqual([
@@ -141,7 +120,6 @@ test.each([
 test.each([
   ['kubernetes.io/namespace', '/kubernetes.io/namespace'],
   ['kubernetes.io.serviceaccount.name', '/kubernetes.io/serviceaccount/name'],
-  ['realm_access.roles', '/realm_access/roles'],
 ])('the name %s is rejected with the pointer that is meant', (name, pointer) => {
   expect(() => requireConditions({ [name]: 'x' })).toThrow(`write the JSON pointer “${pointer}”`)
 })
@@ -159,20 +137,15 @@ test.each([
 describe('conditions that cannot be meant are rejected', () => {
   test.each<[string, Record<string, ClaimValue>]>([
     ['a star inside', { sub: 'repo:*:main' }],
-    ['two stars', { sub: 'repo:**' }],
     ['an empty value', { sub: '' }],
     ['an empty name', { '': 'x' }],
     ['a control character', { sub: 'a\u0000' }],
-    ['half a character', { sub: '\ud800' }],
     ['a fraction', { id: 1.5 }],
     ['a number that is not kept', { id: 2 ** 53 }],
     ['a broken pointer', { '/a~2': 'x' }],
     ['a regular expression from start to end', { sub: '^repo:acme$' }],
     ['a regular expression with alternatives', { sub: 'repo:(a|b)' }],
-    ['a regular expression with a set', { sub: 'v[0-9]+' }],
     ['an escaped dot', { sub: 'a\\.b' }],
-    ['a path with a slash', { 'kubernetes.io/namespace': 'x' }],
-    ['a path with dots', { 'realm_access.roles': 'x' }],
     ['a value that is too long', { sub: 'a'.repeat(1_025) }],
     ['too many', Object.fromEntries(Array.from({ length: 33 }, (_, at) => [`a${at}`, 'x']))],
   ])('%s', (_name, conditions) => {

@@ -13,8 +13,8 @@ export const clientSecret = rememberSecret('the client secret', 'dR7wq0VxK3bTn5L
 export interface TestProvider {
   issuer: string
   server: HttpsServer
-  /** Who signs in next, and the claims about them; `cancels`: they refuse; `sinceMs`: when they did so there. */
-  person: { subject: string; claims: Record<string, unknown>; cancels?: boolean; sinceMs?: number }
+  /** Who signs in next, and the claims about them; `sinceMs`: when they did so there. */
+  person: { subject: string; claims: Record<string, unknown>; sinceMs?: number }
   /** Changes a response of the provider before it is sent. */
   intercept:
     | ((path: string, request: IncomingMessage, response: ServerResponse) => boolean)
@@ -41,10 +41,8 @@ export async function startProvider(
     const path = new URL(request.url ?? '', `https://${host}`).pathname
     if (test.intercept?.(path, request, response)) return
     if (path.startsWith('/interaction/')) {
-      const { subject, cancels, sinceMs = Date.now() } = test.person
-      const result = cancels
-        ? { error: 'access_denied' }
-        : { login: { accountId: subject, ts: Math.floor(sinceMs / 1_000) } }
+      const { subject, sinceMs = Date.now() } = test.person
+      const result = { login: { accountId: subject, ts: Math.floor(sinceMs / 1_000) } }
       void provider.interactionFinished(request, response, result)
     } else handle(request, response)
   })

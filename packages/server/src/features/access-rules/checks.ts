@@ -24,7 +24,6 @@ import type {
   AccessRuleCheck,
   AccessRuleCheckRequest,
   AccessRuleCreate,
-  AccessRuleUpdate,
 } from './contract.ts'
 import { describeKeys, type IssuerKeys } from './issuer-keys.ts'
 import { findAccessRule, newAccessRule, patchAccessRule } from './operations.ts'
@@ -43,7 +42,7 @@ export async function checkAccessRule(
   const rule = await findAccessRule(context.store.reader, id)
   requireOneSubject(rule, subject)
   const { token: text, claims, change } = subject
-  if (change !== undefined) return checkChange(context, rule, change)
+  if (change !== undefined) return comparePeople(context, patchAccessRule(rule, change))
   if (claims !== undefined && rule.for === 'people') return checkClaims(context, rule, claims)
   const token = decodeToken(text ?? '')
   if ('fault' in token) {
@@ -54,21 +53,20 @@ export async function checkAccessRule(
   return { ...(await checkClaims(context, rule, token.claims, token)), header }
 }
 
-/** The longest that the response to a change waits for the keys of the issuer. */
+/** The longest that the response to a creation waits for the keys of the issuer. */
 const noteTimeoutMs = 3_000
 
 /**
- * Adds to a rule that this request has changed what is found where the keys of its issuer are. The change
- * is committed, so a fault of the search is reported to `onFault`, and the rule has no note.
+ * Adds to a new rule what is found where the keys of its issuer are. The rule is committed, so a fault of
+ * the search is reported to `onFault`, and the rule has no note.
  */
 export async function noteKeys(
   context: RequestContext,
   rule: AccessRule,
   onFault: (error: unknown) => void,
 ): Promise<AccessRule> {
-  const { keySource, active, updateTime } = rule
-  const isChanged = updateTime === context.origin.time
-  if (keySource === undefined || keySource === 'project' || !active || !isChanged) return rule
+  const { keySource } = rule
+  if (keySource === undefined || keySource === 'project') return rule
   const search = describeKeys(context, { ...rule, keySource })
   const late = () =>
     new OutboundError(`They were not read within ${noteTimeoutMs / 1_000} seconds.`)
@@ -139,25 +137,16 @@ export async function checkNewAccessRule(
   context: RequestContext,
   fields: AccessRuleCreate,
 ): Promise<AccessRuleCheck> {
-  const rule = await newAccessRule(context, { fields })
-  return comparePeople(context, (rules) => (isForPeople(rule) ? [...rules, rule] : rules))
+  return comparePeople(context, await newAccessRule(context, { fields }))
 }
 
-function checkChange(context: RequestContext, rule: AccessRuleRecord, change: AccessRuleUpdate) {
-  const changed = patchAccessRule(rule, change)
-  return comparePeople(context, (rules) => {
-    const others = rules.filter(({ id }) => id !== rule.id)
-    return isForPeople(changed) ? [...others, changed] : others
-  })
-}
-
-/** Compares the roles that people have with those that they would have by the changed rules. */
+/** Compares the roles that people have with those that they would have by the new or changed rule. */
 async function comparePeople(
   { store, hooks, origin, principal }: RequestContext,
-  change: (rules: PeopleRule[]) => PeopleRule[],
+  rule: AccessRuleRecord,
 ): Promise<AccessRuleCheck> {
   const rules = await readPeopleRules(store.reader, { isLocked: false })
-  const changedRules = change(rules)
+  const changedRules = [...rules.filter(({ id }) => id !== rule.id), rule].filter(isForPeople)
   const people = (await seenPeople(hooks, store.reader, origin.time)).flatMap((person) => {
     const before = grantsOf(person, rules)
     const after = grantsOf(person, changedRules)

@@ -117,22 +117,15 @@ function describeUnmet(name: string, expected: ClaimValue, claims: Claims): stri
   return `${claim} is ${describe(value)}, not ${describe(expected)}.${hint}`
 }
 
-/**
- * The name of a claim, or the pointer to one inside another, that the condition may mean: the same names
- * in another case or joined otherwise, such as `kubernetes.io.namespace`, or without the outer ones.
- */
+/** A claim, or the pointer to one inside another, that the condition may mean: it ends alike, in any case. */
 function similarClaim(claims: Claims, name: string): string | undefined {
-  const wanted = spelling(pathOf(name))
-  const paths = pathsIn(claims)
-  const found =
-    paths.find((path) => spelling(path) === wanted) ??
-    paths.find((path) => spelling(path).endsWith(wanted))
+  const wanted = lastStep(pathOf(name))
+  const found = pathsIn(claims).find((path) => lastStep(path) === wanted)
   if (found === undefined || found.length === 1) return found?.[0]
   return found.map((step) => `/${escapePointer(step)}`).join('')
 }
 
-const spelling = (path: readonly string[]) =>
-  `.${path.join('.').toLowerCase().replaceAll(/[/:]/g, '.')}`
+const lastStep = (path: readonly string[]) => path.at(-1)?.toLowerCase()
 
 const maxDepth = 5
 

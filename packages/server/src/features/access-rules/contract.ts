@@ -47,16 +47,6 @@ export type Holders = (typeof holders)[number]
 /** Roles that a rule for workloads may give. */
 export const workloadRoles: readonly Role[] = ['reader', 'registrar', 'writer', 'auditor']
 
-/** Members that only rules for workloads have. */
-export const workloadMembers = [
-  'keySource',
-  'jwksUri',
-  'jwks',
-  'audience',
-  'singleUse',
-  'maxLifetime',
-] as const
-
 /** Where the keys of an issuer come from. */
 const keySources = ['discovery', 'jwksUri', 'jwks', 'project'] as const
 export type KeySource = (typeof keySources)[number]
@@ -111,7 +101,7 @@ const Name = text('1 to 255 code points.', 'orders, deploy')
 /** Members that both kinds of rules have, and that change. */
 const common = { name: Name, conditions: Conditions, role: GivenRole }
 
-/** Absent in rules for people. */
+/** Members that only rules for workloads have. */
 const forWorkloads = {
   keySource: Type.Optional(Source),
   jwksUri: Type.Optional(JwksUri),
@@ -120,6 +110,8 @@ const forWorkloads = {
   singleUse: Type.Optional(SingleUse),
   maxLifetime: Type.Optional(MaxLifetime),
 }
+export type WorkloadMember = keyof typeof forWorkloads
+export const workloadMembers = Object.keys(forWorkloads)
 
 export const AccessRule = component(
   'AccessRule',
@@ -139,7 +131,7 @@ export const AccessRule = component(
     notes: Type.Optional(
       Type.Array(Type.String({ examples: ['The issuer has 2 keys for signatures.'] }), {
         description:
-          'Only in the response of a creation, and of a change by a patch that has `jwksUri`, `jwks` or `active`: what is found where the keys of the issuer are. It decides nothing.',
+          'Only in the response of a creation: what is found where the keys of the issuer are. It decides nothing.',
       }),
     ),
   },

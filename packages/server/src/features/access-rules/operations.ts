@@ -30,7 +30,6 @@ import {
   requireRotation,
   requireSomeWorkloads,
   requireSource,
-  sourceOf,
 } from './workloads.ts'
 
 export function toAccessRule(record: AccessRuleRecord): AccessRule {
@@ -220,11 +219,8 @@ export function patchAccessRule(
 
 function patchWorkloads(before: WorkloadRule, patch: AccessRuleUpdate): WorkloadRule {
   const { audience, singleUse, maxLifetime, jwks, jwksUri } = patch
-  const after = {
-    ...before,
-    ...present({ audience, singleUse, maxLifetime }),
-    ...sourceOf(before, { jwks, jwksUri }),
-  }
+  const patched = { ...before, ...present({ audience, singleUse, maxLifetime, jwks, jwksUri }) }
+  const after = { ...patched, ...requireSource(patched) }
   if (after.keySource === 'project') {
     requireConditions(after.conditions)
     requireRotation(after)

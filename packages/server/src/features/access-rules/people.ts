@@ -46,19 +46,15 @@ export function requireSomePeople(issuer: string, conditions: Conditions): void 
 
 /** The grants that the rules give to a person with these claims. */
 export function grantsOf(person: Claimant | undefined, rules: readonly PeopleRule[]): Grant[] {
-  return person === undefined ? [] : rulesFor(person, rules).map(grantOf)
+  if (person === undefined) return []
+  return activeRules(person, rules)
+    .filter(({ conditions }) => matchClaims(conditions, person.claims) !== undefined)
+    .map(grantOf)
 }
 
 interface Claimant {
   issuer: string
   claims: Readonly<Record<string, unknown>>
-}
-
-/** The rules that apply to a person with these claims. */
-function rulesFor(person: Claimant, rules: readonly PeopleRule[]): PeopleRule[] {
-  return activeRules(person, rules).filter(
-    ({ conditions }) => matchClaims(conditions, person.claims) !== undefined,
-  )
 }
 
 /** The names of the claims that conditions of the rules compare, and the person lacks. */

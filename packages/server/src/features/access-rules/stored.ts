@@ -2,23 +2,12 @@ import { hash } from 'node:crypto'
 import { subject, systemLedger } from '../../kernel/ledger/subject.ts'
 import type { Stored } from '../../kernel/records.ts'
 import { type RowOf, rowMapping, table } from '../../kernel/storage/schema.ts'
-import type { AccessRule } from './contract.ts'
+import type { AccessRule, WorkloadMember } from './contract.ts'
 
 /** A stored rule that gives a role to people who signed in with these claims. */
 export interface PeopleRule
   extends Stored<
-    Pick<
-      AccessRule,
-      | 'id'
-      | 'name'
-      | 'issuer'
-      | 'conditions'
-      | 'role'
-      | 'projectId'
-      | 'active'
-      | 'createTime'
-      | 'updateTime'
-    >
+    Omit<AccessRule, 'for' | 'allProjects' | 'lastExchangeTime' | 'notes' | WorkloadMember>
   > {
   for: 'people'
 }

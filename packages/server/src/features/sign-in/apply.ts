@@ -15,9 +15,8 @@ import {
 import { firstUse } from '../../kernel/ledger/token-uses.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { exists, inChunks } from '../../kernel/storage/statements.ts'
-import { idleSince } from './caller.ts'
 import type { PersonDeletion, SessionCreation, SessionEnd, SessionEndReason } from './changes.ts'
-import { readEnded, readSessionsOf } from './reads.ts'
+import { readSessionsOf } from './reads.ts'
 import {
   isSamePerson,
   type PersonRecord,
@@ -28,14 +27,10 @@ import {
   sessionToRow,
 } from './stored.ts'
 
-/** Live sessions in all, and of one person or API key. Beyond that, those that were not used longest end. */
-const maxSessions = 10_000
-const maxSessionsOfOne = 20
+/** Live sessions of one person or API key. Beyond that, those that were not used longest end. */
+const maxSessions = 20
 
-/** Ended sessions that one sign-in removes. */
-const maxRemoved = 500
-
-/** Creates the session, and ends what it replaces, what has expired and what is beyond the limits. */
+/** Creates the session, and ends what it replaces and what is beyond the limit. */
 export async function createSession(
   tx: Transaction,
   { session: submitted, person, replaces, origin }: SessionCreation,
@@ -43,14 +38,11 @@ export async function createSession(
   const { db } = tx
   const ledger = await lockSystemLedger(tx, origin)
   const { session, appeared } = await withPerson(db, submitted, person)
-  const { createTime: now } = session
-  const ended = { now, idleSince: idleSince(now), limit: maxRemoved }
   const events = [
     ...appeared,
     ...(replaces === undefined
       ? []
       : await endWithApproved(db, [replaces], 'replaced', session.firstId)),
-    ...(await endByIds(db, await readEnded(db, ended), 'expired')),
     ...(await endByIds(db, await readExcess(db, session), 'limit')),
     sessions.eventOf('created', session),
   ]
@@ -89,20 +81,19 @@ async function withPerson(
   }
 }
 
-/** The sessions that must end, so that there is a place for this one. */
+/** The sessions of its holder that must end, so that there is a place for this one. */
 async function readExcess(db: Db, { person, apiKeyId }: SessionRecord): Promise<string[]> {
   const all = db.selectFrom('session').select('id').orderBy('last_use_time', 'desc')
   const own =
     person === undefined
       ? all.where('api_key_id', '=', apiKeyId ?? '')
       : all.where('subject', '=', person.subject).where('issuer', '=', person.issuer)
-  const beyond = (limit: number, sessions: typeof all) =>
-    sessions
-      .offset(limit - 1)
-      .limit(maxRemoved)
-      .execute()
-  const rows = [...(await beyond(maxSessionsOfOne, own)), ...(await beyond(maxSessions, all))]
-  return [...new Set(rows.map(({ id }) => id))]
+  // SQLite has no offset without a limit.
+  const rows = await own
+    .offset(maxSessions - 1)
+    .limit(100)
+    .execute()
+  return rows.map(({ id }) => id)
 }
 
 /** Deletes the sessions that exist; returns an event for each. */

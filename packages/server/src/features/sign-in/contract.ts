@@ -75,7 +75,6 @@ export const Self = component('Self', 'The caller.', {
 export type Self = Static<typeof Self>
 
 export const SignInOptions = component('SignInOptions', 'How people can sign in.', {
-  apiKey: flag('Whether one can sign in with an API key.'),
   consoleUrl: text(
     'The address of the console. Changes by a session are accepted from there alone.',
     'https://keys.example.com/console/',

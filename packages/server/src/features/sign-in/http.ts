@@ -6,14 +6,14 @@ import type { Kernel } from '../../kernel/kernel.ts'
 import { commandLinePage, commandLineRoutes, logoutRoute, signInPages } from './http/browser.ts'
 import { personRoutes, sessionRoutes } from './http/sessions.ts'
 import { readPeopleSince } from './reads.ts'
-import { endingOf } from './sessions.ts'
+import { endUnusedSessions } from './sessions.ts'
 import { signInOf } from './sign-in.ts'
 
 export const hooks = [on(peopleSince, readPeopleSince)]
 
 export async function routes(app: App, kernel: Kernel): Promise<void> {
   const signIn = await signInOf(kernel)
-  endingOf(kernel)
+  endUnusedSessions(kernel)
   sessionRoutes(app, kernel, signIn)
   personRoutes(app, kernel)
   if (signIn === undefined) return

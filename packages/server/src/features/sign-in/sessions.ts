@@ -7,16 +7,15 @@ import type { Context } from '../../kernel/context.ts'
 import { notFound } from '../../kernel/faults.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { requireId } from '../../kernel/managed-records.ts'
-import { oneFor } from '../../kernel/shared.ts'
 import { newId, parseId } from '../../kernel/values/ids.ts'
 import { earliest, isoTime, now } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
 import { readApiKeysById } from '../api-keys/reads.ts'
-import { type ApiKeyRecord, apiKeys } from '../api-keys/stored.ts'
+import { apiKeys } from '../api-keys/stored.ts'
 import { idleSince } from './caller.ts'
 import { signInChanges } from './changes.ts'
 import type { Person, Self, Session } from './contract.ts'
-import { readEnded, readPeople, readSessions, readSessionsOf } from './reads.ts'
+import { readEnded, readPeople, readSessions } from './reads.ts'
 import {
   type Device,
   isSamePerson,
@@ -63,8 +62,7 @@ const maxEnded = 500
  * last uses that are not written yet: none comes back, whatever its last use says later. Best effort: what
  * is left ends the next time.
  */
-export const endingOf = oneFor((kernel: Kernel) => {
-  const { store, clock, onClose } = kernel
+export function endUnusedSessions({ store, clock, onClose }: Kernel): void {
   async function endUnused(): Promise<void> {
     const time = now(clock)
     const since = isoTime(Date.parse(idleSince(time)) - endingIntervalMs)
@@ -75,7 +73,7 @@ export const endingOf = oneFor((kernel: Kernel) => {
   }
   const timer = setInterval(() => void endUnused().catch(() => {}), endingIntervalMs).unref()
   onClose(() => clearInterval(timer))
-})
+}
 
 /** Exchanges the API key of the request for a session, which ends with it. */
 export async function signInWithApiKey(
@@ -105,59 +103,32 @@ export function ownSessionId({ credential }: Principal): string {
   return credential.id
 }
 
-/**
- * Live sessions: for admins and auditors of all projects all of them, or those of one person; for other callers
- * their own.
- */
+/** Live sessions: all of them for admins and auditors of all projects, otherwise those of the caller. */
 export async function listSessions(
-  context: Pick<Context, 'store' | 'clock'>,
-  principal: Principal,
-  personId?: string,
+  { store: { reader }, clock }: Pick<Context, 'store' | 'clock'>,
+  { grants, holder, credential }: Principal,
 ): Promise<Session[]> {
-  const { reader } = context.store
-  const seesAll = permits(principal.grants, auditAccess)
-  const sessions =
-    seesAll && personId !== undefined
-      ? await readSessionsOf(reader, personId)
-      : await readSessions(reader, seesAll ? 'all' : principal.holder)
-  const time = now(context.clock)
+  const sessions = await readSessions(reader, permits(grants, auditAccess) ? 'all' : holder)
+  const time = now(clock)
   const since = idleSince(time)
-  const isLive = ({ expireTime, lastUseTime }: SessionRecord) =>
-    expireTime > time && lastUseTime >= since
   const shown = sessions.filter(
-    (session) => isLive(session) && (seesAll || [undefined, session.person?.id].includes(personId)),
+    ({ expireTime, lastUseTime }) => expireTime > time && lastUseTime >= since,
   )
   const people = await readPeople(reader, distinct(shown.map(({ person }) => person?.subject)))
   const apiKeys = await readApiKeysById(reader, distinct(shown.map(({ apiKeyId }) => apiKeyId)))
-  const apiKeyOf = new Map(apiKeys.map((apiKey) => [apiKey.id, apiKey]))
+  const nameOfKey = new Map(apiKeys.map(({ id, name }) => [id, name]))
   return shown.map((session) => {
-    const { person, apiKeyId = '' } = session
+    const { id, person, apiKeyId = '' } = session
     const known = people.find((one) => isSamePerson(one, person))
-    const holder = { person: known, apiKey: apiKeyOf.get(apiKeyId) }
+    const name = person ? nameOf(known, person.subject) : (nameOfKey.get(apiKeyId) ?? '')
     const approver = shown.find(({ id, firstId = id }) => firstId === session.approvedBy)
     const approvedBy = approver?.id ?? session.approvedBy
-    return describeSession({ ...session, ...present({ approvedBy }) }, principal, holder)
+    return toSession({ ...session, ...present({ approvedBy }) }, name, id === credential.id)
   })
 }
 
 function distinct(all: readonly (string | undefined)[]): string[] {
   return [...new Set(all.filter((id) => id !== undefined))]
-}
-
-/** The holder of a session, as far as it still exists. */
-interface KnownHolder {
-  person: PersonRecord | undefined
-  apiKey: ApiKeyRecord | undefined
-}
-
-function describeSession(
-  session: SessionRecord,
-  { credential }: Principal,
-  { person, apiKey }: KnownHolder,
-): Session {
-  const subject = session.person?.subject
-  const name = subject === undefined ? (apiKey?.name ?? '') : nameOf(person, subject)
-  return toSession(session, name, credential.id === session.id)
 }
 
 /** Names each member, so that none of the record that is not public is in a response. */
@@ -202,18 +173,17 @@ export async function describeSelf(context: Context, principal: Principal): Prom
   const { credential, grants, holder, actor } = principal
   const people = 'subject' in holder ? await readPeople(store.reader, [holder.subject]) : []
   const person = people.find((one) => isSamePerson(one, actor.user))
-  const apiKey =
-    'apiKeyId' in holder ? await apiKeys.find(store.reader, holder.apiKeyId) : undefined
+  const name = actor.user === undefined ? actor.name : nameOf(person, actor.user.subject)
   const session =
     credential.type === 'session' ? await sessions.find(store.reader, credential.id) : undefined
   const isRecent = session && signedInRecently(session, clock.now())
   const recentUntil = Date.parse(session?.signInTime ?? '') + recentSignInSeconds * 1_000
   return {
     type: 'subject' in holder ? 'person' : 'api_key',
-    name: actor.user === undefined ? actor.name : nameOf(person, actor.user.subject),
+    name,
     ...('apiKeyId' in holder ? holder : {}),
     grants: [...grants],
-    ...(session && { session: describeSession(session, principal, { person, apiKey }) }),
+    ...(session && { session: toSession(session, name, true) }),
     ...(person && { person: shownPerson(person) }),
     ...present({ recentSignInUntil: isRecent ? isoTime(recentUntil) : undefined }),
   }

@@ -31,7 +31,7 @@ export function sessionRoutes(app: App, kernel: Kernel, signIn: SignIn | undefin
   const { oidc, publicUrl, sessionLifetime } = kernel.config
   const url = `${publicUrl}${signInPath}`
   const consoleUrl = `${publicUrl}/console/`
-  const options = { apiKey: true, consoleUrl, ...(oidc === undefined ? {} : { oidc: { url } }) }
+  const options = { consoleUrl, ...(oidc === undefined ? {} : { oidc: { url } }) }
   const cookie = sessionCookie(publicUrl)
   app.route({
     method: 'GET',
@@ -91,17 +91,9 @@ export function sessionRoutes(app: App, kernel: Kernel, signIn: SignIn | undefin
       summary: 'List sessions',
       description:
         'Live sessions, oldest first: all of them for an admin or auditor of all projects, otherwise those of the caller.',
-      querystring: Query({
-        person: Type.Optional(
-          Type.String({ format: 'uuid', description: 'Id of a person, whose sessions are meant.' }),
-        ),
-      }),
       response: { 200: Type.Array(Session) },
     },
-    handler: async (request, reply) => {
-      const { person } = request.query
-      return reply.send(await listSessions(kernel, principalOf(request), person))
-    },
+    handler: async (request, reply) => reply.send(await listSessions(kernel, principalOf(request))),
   })
   app.route({
     method: 'DELETE',

@@ -13,39 +13,37 @@ interface Authentication {
   authenticate(body: URLSearchParams, headers: Headers, nowMs: number): void | Promise<void>
 }
 
-/**
- * The ways to authenticate, to be tried in order as long as the provider does not know the client: there
- * is more than one for a secret that not every provider decodes.
- */
-export function authentications(config: OidcConfig, document: Document): Authentication[] {
+/** The way to authenticate; undefined if the provider offers none for the client secret. */
+export function authenticationOf(
+  config: OidcConfig,
+  document: Document,
+): Authentication | undefined {
   const { clientId, clientSecret, privateKey } = config
-  if (privateKey !== undefined) return [privateKeyJwt(config, privateKey, document)]
+  if (privateKey !== undefined) return privateKeyJwt(config, privateKey, document)
   if (clientSecret === undefined) {
-    return [{ method: 'none', authenticate: (body) => body.set('client_id', clientId) }]
+    return { method: 'none', authenticate: (body) => body.set('client_id', clientId) }
   }
   const { token_endpoint_auth_methods_supported: listed } = document
   const methods: unknown[] = Array.isArray(listed) ? listed : ['client_secret_basic']
-  const post: Authentication['authenticate'] = (body) => {
-    body.set('client_id', clientId)
-    body.set('client_secret', clientSecret)
-  }
-  const basic =
-    (encode: (text: string) => string): Authentication['authenticate'] =>
-    (_body, headers) => {
-      const credentials = `${encode(clientId)}:${encode(clientSecret)}`
-      headers.set('authorization', `Basic ${Buffer.from(credentials).toString('base64')}`)
-    }
-  // RFC 6749 section 2.3.1 wants them form-encoded, which makes no difference for these characters.
+  const ways: Authentication[] = [
+    {
+      method: 'client_secret_basic',
+      authenticate(_body, headers) {
+        const credentials = `${formEncode(clientId)}:${formEncode(clientSecret)}`
+        headers.set('authorization', `Basic ${Buffer.from(credentials).toString('base64')}`)
+      },
+    },
+    {
+      method: 'client_secret_post',
+      authenticate(body) {
+        body.set('client_id', clientId)
+        body.set('client_secret', clientSecret)
+      },
+    },
+  ]
+  // RFC 6749 section 2.3.1 has Basic form-encode them, which not every provider decodes.
   const isPlain = /^[A-Za-z0-9_.-]*$/.test(clientId + clientSecret)
-  const ways = {
-    client_secret_basic: isPlain ? [basic(String)] : [basic(formEncode), basic(String)],
-    client_secret_post: [post],
-  }
-  const order = isPlain
-    ? (['client_secret_basic', 'client_secret_post'] as const)
-    : (['client_secret_post', 'client_secret_basic'] as const)
-  const method = order.find((name) => methods.includes(name))
-  return method === undefined ? [] : ways[method].map((authenticate) => ({ method, authenticate }))
+  return (isPlain ? ways : ways.toReversed()).find(({ method }) => methods.includes(method))
 }
 
 function formEncode(text: string): string {

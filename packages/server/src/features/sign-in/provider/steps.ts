@@ -5,7 +5,7 @@ import { OutboundError } from '../../../outbound/outbound.ts'
 import { isObject, parseJson } from '../../../runtime/json.ts'
 import type { DecodedToken } from '../../../tokens/decode.ts'
 import { failed, passed, quote, skipped, warned } from '../../../tokens/findings.ts'
-import { authentications } from './client-authentication.ts'
+import { authenticationOf } from './client-authentication.ts'
 import type { SignInFinding } from './refusal.ts'
 
 /** Seconds by which the provider's clock may be ahead or behind. */
@@ -218,42 +218,37 @@ async function requestTokens(
   form: TokenForm,
 ): Promise<{ body: Record<string, unknown> } | (SignInFinding & { code?: string })> {
   const { context, config, metadata, redirectUri } = provider
-  const { tokenEndpoint } = metadata
-  let refusal = noAuthentication(metadata)
-  for (const { method, authenticate } of authentications(config, metadata.document)) {
-    const body = new URLSearchParams({
-      grant_type: 'authorization_code',
-      redirect_uri: redirectUri,
-      ...form,
-    })
-    const headers = new Headers({ accept: 'application/json' })
-    await authenticate(body, headers, context.clock.now())
-    const response = await context
-      .fetch(tokenEndpoint, { method: 'POST', body, headers })
-      .catch(outboundError)
-    if (response instanceof OutboundError) return { ...failed(response.message), error: response }
-    const { status } = response
-    const value = parseJson(await response.text())
-    if (status === 200 && isObject(value)) return { body: value }
-    const subject = `${tokenEndpoint} responded with the status ${status}`
-    const { error, error_description: description } = isObject(value) ? value : {}
-    if (typeof error !== 'string') {
-      const lack = value === undefined ? ', and without JSON' : ''
-      const finding = failed(`${subject}${lack}.`)
-      return status < 500 ? finding : { ...finding, error: new OutboundError(finding.detail) }
-    }
-    const { clientSecret } = config
-    const said =
-      typeof description === 'string' && clientSecret
-        ? description.replaceAll(clientSecret, '…')
-        : description
-    // RFC 6749 section 5.2 has the status for this error alone. Keycloak says unauthorized_client, and some
-    // providers send a refused code with it.
-    const code = status === 401 && error !== 'invalid_grant' ? 'invalid_client' : error
-    refusal = { ...refusedBy(provider, error, said, { subject, method, code }), code }
-    if (code !== 'invalid_client') return refusal
+  const { tokenEndpoint, document } = metadata
+  const authentication = authenticationOf(config, document)
+  if (authentication === undefined) return noAuthentication(metadata)
+  const { method, authenticate } = authentication
+  const grant = { grant_type: 'authorization_code', redirect_uri: redirectUri }
+  const body = new URLSearchParams({ ...grant, ...form })
+  const headers = new Headers({ accept: 'application/json' })
+  await authenticate(body, headers, context.clock.now())
+  const response = await context
+    .fetch(tokenEndpoint, { method: 'POST', body, headers })
+    .catch(outboundError)
+  if (response instanceof OutboundError) return { ...failed(response.message), error: response }
+  const { status } = response
+  const value = parseJson(await response.text())
+  if (status === 200 && isObject(value)) return { body: value }
+  const subject = `${tokenEndpoint} responded with the status ${status}`
+  const { error, error_description: description } = isObject(value) ? value : {}
+  if (typeof error !== 'string') {
+    const lack = value === undefined ? ', and without JSON' : ''
+    const finding = failed(`${subject}${lack}.`)
+    return status < 500 ? finding : { ...finding, error: new OutboundError(finding.detail) }
   }
-  return refusal
+  const { clientSecret } = config
+  const said =
+    typeof description === 'string' && clientSecret
+      ? description.replaceAll(clientSecret, '…')
+      : description
+  // RFC 6749 section 5.2 has the status for this error alone. Keycloak says unauthorized_client, and some
+  // providers send a refused code with it.
+  const code = status === 401 && error !== 'invalid_grant' ? 'invalid_client' : error
+  return { ...refusedBy(provider, error, said, { subject, method, code }), code }
 }
 
 function noAuthentication({ document }: Metadata): SignInFinding & { code: string } {
