@@ -1,10 +1,8 @@
 import { followEvents, systemPath } from './follow.ts'
-import { read, readList, readPage, readPageAfter } from './operations.ts'
+import { readList, readPage, readPageAfter } from './operations.ts'
 import type { CallOptions } from './options.ts'
 import { projectPath } from './projects.ts'
-import { createDeadline } from './transport/deadline.ts'
-import { textChunks } from './transport/text-chunks.ts'
-import type { Operation, Transport } from './transport/transport.ts'
+import type { Transport } from './transport/transport.ts'
 import type { Event, HistoryEvent } from './types.ts'
 
 /**
@@ -44,7 +42,7 @@ export type EventQuery = EventPosition & {
   order?: 'asc' | 'desc'
   /** Types, separated by commas. */
   type?: string
-  /** Id, name, email address or subject of the actor. */
+  /** Id, name or subject of the actor. */
   actor?: string
   /** Id of the subject. */
   subject?: string
@@ -55,9 +53,6 @@ export type EventQuery = EventPosition & {
 }
 
 type EventOptions = CallOptions & EventQuery
-
-/** An export that is silent for longer has failed. */
-const maxSilenceMs = 45_000
 
 export function eventOperations(transport: Transport) {
   const page = ({ project, signal, retries, ...query }: EventOptions = {}) =>
@@ -85,8 +80,6 @@ export function eventOperations(transport: Transport) {
         position = found.next
       }
     },
-    /** All events that match, as the text of a file of JSON lines. Throws if it was cut off. */
-    export: (options: EventOptions = {}): AsyncIterable<string> => exportEvents(transport, options),
     /**
      * A page of the events of all ledgers that match, newest first, with the place of the next page, if
      * there is one: pass it with the same filters. For admins of all projects.
@@ -109,23 +102,3 @@ export function eventOperations(transport: Transport) {
 
 const pathOf = (project: string | undefined) =>
   project === undefined ? systemPath : `${projectPath(project)}${systemPath}`
-
-async function* exportEvents(
-  transport: Transport,
-  { project, signal, ...query }: EventOptions,
-): AsyncGenerator<string, void, undefined> {
-  const headers = { accept: 'application/x-ndjson' }
-  const operation: Operation = { ...read(pathOf(project)), query, headers, signal }
-  const silence = createDeadline(maxSilenceMs, signal)
-  try {
-    const response = await transport.open(operation, silence.signal)
-    for await (const chunk of textChunks(response)) {
-      silence.restart()
-      yield chunk
-    }
-  } catch (cause) {
-    throw transport.toError(operation, cause, silence.expired())
-  } finally {
-    silence.clear()
-  }
-}

@@ -1,125 +1,145 @@
 import { describe, expect, test } from 'vitest'
 import type { Event } from '../../../packages/server/src/features/events/contract.ts'
+import { keyChanges } from '../../../packages/server/src/features/keys/changes.ts'
+import { readStretch } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
+import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { publicUrl, startApp } from '../../support/app/app.ts'
-import { patchKey, registerKey } from '../../support/app/keys.ts'
+import { newProject, patchKey, registerKey } from '../../support/app/keys.ts'
 import { recordFault } from '../../support/faults/results.ts'
 import { ecKey, privatePem } from '../../support/keys/pem.ts'
-
-const eventsUrl = '/v1/projects/payments/events'
+import { distinctKey, keyImport, keyRecord } from '../../support/store/key-records.ts'
+import { createPersonSession } from '../../support/store/sessions.ts'
 
 const server = await startApp()
+const { store } = server.context
+const { person } = await createPersonSession(store, {}, { name: 'Ada', subject: 'u"1' })
+const user = { issuer: person.issuer, subject: person.subject, sessionId: newId() }
+const project = await newProject(server, 'history')
+const eventsUrl = `/v1/projects/${project.id}/events`
+const headers = { 'x-api-key': await server.apiKey('writer') }
+const kid = await registerKey(server, { name: '=HYPERLINK("x")' }, project.keys)
+const other = await registerKey(server, { name: 'other, "quoted"' }, project.keys)
+const keyUrl = `${project.keys}/${kid}`
+const patched = await server.send('PATCH', keyUrl, { body: { active: false }, headers })
+await server.send('PATCH', keyUrl, { body: { active: false } })
+await patchKey(server, kid, { label: 'renamed' }, project.keys)
+await patchKey(server, kid, { active: true }, project.keys)
+await store.commit(keyChanges.updateKey, {
+  origin: { actor: { name: '', user }, requestId: newId(), time: new Date().toISOString() },
+  projectId: project.id,
+  kid: other,
+  patch: { active: false },
+  limits: { maxKeys: 50, maxJwksBytes: 51_200 },
+})
+await patchKey(server, kid, { active: false }, project.keys)
+await server.send('DELETE', keyUrl)
+const secret = { name: 'n', algorithm: 'ES256', publicKeyPem: privatePem(ecKey()) }
+await server.send('POST', project.keys, { body: secret })
+await server.send('PATCH', '/v1/projects/history', { body: { name: 'told' } })
+const all = await read()
 
-const page = async (url: string): Promise<Event[]> => (await server.send('GET', url)).json()
+async function read(query = '', url = eventsUrl): Promise<Event[]> {
+  const response = await server.send('GET', `${url}?${query}`)
+  expect(response.statusCode, response.body).toBe(200)
+  return response.json()
+}
 
-test('every change of a project and its keys is an event: who, when, what', async () => {
-  const { id } = (await server.send('POST', '/v1/projects', { body: { name: 'told' } })).json()
-  const keys = '/v1/projects/told/jwt-keys'
-  const writer = { 'x-api-key': await server.apiKey('writer') }
-  const kid = await registerKey(server, {}, keys)
-  const patched = await server.send('PATCH', `${keys}/${kid}`, {
-    body: { active: false, label: 'off' },
-    headers: writer,
-  })
-  await server.send('PATCH', `${keys}/${kid}`, { body: { active: false } })
-  await server.send('POST', keys, {
-    body: { name: 'n', algorithm: 'ES256', publicKeyPem: privatePem(ecKey()) },
-  })
-  await server.send('DELETE', `${keys}/${kid}`)
-  await server.send('PATCH', '/v1/projects/told', { body: { name: 'retold' } })
-  const events = await page(`/v1/projects/${id}/events`)
-  expect(events.map(({ revision, type }) => [revision, type])).toEqual([
-    [1, 'project.created'],
-    [2, 'key.created'],
-    [3, 'key.updated'],
-    [4, 'private_key.refused'],
-    [5, 'key.deleted'],
-    [6, 'project.renamed'],
+const revisions = async (query: string) => (await read(query)).map(({ revision }) => revision)
+
+/** Follows the links to the end; returns the pages. */
+async function pages(query: string): Promise<Event[][]> {
+  const found: Event[][] = []
+  for (let next: string | undefined = `${eventsUrl}?${query}`; next !== undefined; ) {
+    const response = await server.send('GET', next, { headers: { host: 'evil.example' } })
+    expect(response.statusCode, response.body).toBe(200)
+    found.push(response.json())
+    const [, link] = /^<(.+)>; rel="next"$/.exec(String(response.headers.link ?? '')) ?? []
+    if (link !== undefined) expect(link).toContain(`${publicUrl}${eventsUrl}?`)
+    next = link?.slice(publicUrl.length)
+  }
+  return found
+}
+
+test('every change of a project and its keys is an event: who, when, what', () => {
+  expect(all.map(({ revision, type, label }) => [revision, type, label])).toEqual([
+    [1, 'project.created', 'history'],
+    [2, 'key.created', '=HYPERLINK("x")'],
+    [3, 'key.created', 'other, "quoted"'],
+    [4, 'key.updated', '=HYPERLINK("x")'],
+    [5, 'key.updated', 'renamed'],
+    [6, 'key.updated', 'renamed'],
+    [7, 'key.updated', 'other, "quoted"'],
+    [8, 'key.updated', 'renamed'],
+    [9, 'key.deleted', 'renamed'],
+    [10, 'private_key.refused', 'history'],
+    [11, 'project.renamed', 'told'],
   ])
-  const digest = expect.stringMatching(/^[\w-]{43}$/)
-  expect(events[2]).toEqual({
-    revision: 3,
+  const [digest, hash] = [/^[\w-]{43}$/, /^[0-9a-f]{64}$/].map((form) =>
+    expect.stringMatching(form),
+  )
+  expect(all[3]).toEqual({
+    revision: 4,
     type: 'key.updated',
     time: patched.json().updateTime,
     actor: { apiKeyId: expect.stringMatching(/^[0-9a-f-]{36}$/), name: 'a writer' },
     subject: { type: 'key', id: kid },
-    label: 'off',
-    changes: {
-      label: { from: 'n', to: 'off' },
-      active: { from: true, to: false },
-      state: { to: expect.stringMatching(/^[0-9a-f]{64}$/) },
-    },
+    label: '=HYPERLINK("x")',
+    changes: { active: { from: true, to: false }, state: { to: hash } },
     published: { list: digest, jwks: digest, jwksFull: digest },
     requestId: patched.headers['x-request-id'],
-    hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+    hash,
   })
-  expect(JSON.stringify(events)).not.toMatch(/PRIVATE KEY|PUBLIC KEY|null|pubring_/)
+  expect(JSON.stringify(all)).not.toMatch(/PRIVATE KEY|PUBLIC KEY|null|pubring_/)
 })
 
-describe('pages', () => {
-  test('of 50, or as many as asked for, up to 200; the links lead through all of them', async () => {
-    const kid = await registerKey(server)
-    for (let i = 0; i < 60; i += 1) await patchKey(server, kid, { label: `l${i}` })
-    expect((await page(eventsUrl)).length).toBe(50)
-    const all = await page(`${eventsUrl}?limit=200`)
-    expect(all.map(({ revision }) => revision)).toEqual(all.map((_, i) => i + 1))
-    const found: Event[] = []
-    let next: string | undefined = `${eventsUrl}?limit=25`
-    while (next !== undefined) {
-      const answer = await server.send('GET', next, { headers: { host: 'evil.example' } })
-      found.push(...answer.json())
-      const [, link] = /^<(.+)>; rel="next"$/.exec(String(answer.headers.link ?? '')) ?? []
-      expect(
-        link?.startsWith(`${publicUrl}/v1/projects/${server.project.id}/events?`) ?? true,
-      ).toBe(true)
-      next = link?.slice(publicUrl.length)
+describe('a page', () => {
+  test('has 50 events, or as many as asked for, up to 200, in either order', async () => {
+    const { id, keys } = await newProject(server, 'long')
+    const key = await registerKey(server, {}, keys)
+    for (let i = 0; i < 60; i += 1) await patchKey(server, key, { label: `l${i}` }, keys)
+    expect(await read('', `/v1/projects/${id}/events`)).toHaveLength(50)
+    const found = await read('limit=200', `/v1/projects/${id}/events`)
+    expect(found.map(({ revision }) => revision)).toEqual(
+      Array.from({ length: 62 }, (_, i) => i + 1),
+    )
+    expect(await read('order=desc')).toEqual(all.toReversed())
+    for (const query of ['', '&type=key.updated', `&subject=${other}`, '&actor=a%20writer']) {
+      const ascending = await pages(`limit=2${query}`)
+      expect(ascending.flat()).toEqual(await read(`limit=200${query}`))
+      const descending = await pages(`limit=2&order=desc${query}`)
+      expect(descending.flat()).toEqual(ascending.flat().toReversed())
+      expect([...ascending, ...descending].every((page) => page.length <= 2)).toBe(true)
     }
-    expect(found).toEqual(all)
-    expect(await page(`${eventsUrl}?after=${all.length}`)).toEqual([])
-    expect((await page(`${eventsUrl}?after=${all.length - 1}`)).length).toBe(1)
   })
 
-  test.each([
-    'limit=0',
-    'limit=201',
-    'limit=x',
-    'after=-1',
-    'after=1.5',
-    'after=1.0123456',
-    'after=1.0123456A',
-    'after=1234567890123456',
-    'after=',
-    'afterwards=1',
-    'after=1&after=2',
-  ])('?%s is refused', async (query) => {
-    const answer = await server.send('GET', `${eventsUrl}?${query}`)
-    expect(answer.json()).toMatchObject({ status: 400, code: 'invalid_request' })
+  test('begins after one revision and ends before another', async () => {
+    expect(await revisions('after=10')).toEqual([11])
+    expect(await revisions('after=11')).toEqual([])
+    expect(await revisions('after=2&before=5')).toEqual([3, 4])
+    expect(await revisions('after=2&before=8&order=desc&limit=2')).toEqual([7, 6])
+    expect((await pages('after=2&before=8&order=desc&limit=2')).flat()).toHaveLength(5)
+    expect(await revisions('before=1')).toEqual([])
   })
 
   test.each(['asc', 'desc'])(
-    'are linked by positions that no other history has (%s)',
+    'is linked by a position that no other history has (%s)',
     async (order) => {
-      const { headers } = await server.send('GET', `${eventsUrl}?limit=2&order=${order}`)
+      const response = await server.send('GET', `${eventsUrl}?limit=2&order=${order}`)
       const [, end, revision, hash] =
-        /[?&](after|before)=(\d+)\.([0-9a-f]{8})&/.exec(String(headers.link)) ?? []
-      const [event] = await page(`${eventsUrl}?after=${Number(revision) - 1}&limit=1`)
-      expect(event?.hash.slice(0, 8)).toBe(hash)
+        /[?&](after|before)=(\d+)\.([0-9a-f]{8})[&>]/.exec(String(response.headers.link)) ?? []
+      expect(all[Number(revision) - 1]?.hash.slice(0, 8)).toBe(hash)
       const query = `limit=2&order=${order}&${end}=${revision}`
-      expect(await page(`${eventsUrl}?${query}.${hash}`)).toEqual(
-        await page(`${eventsUrl}?${query}`),
-      )
-      const other = await server.send('GET', `${eventsUrl}?${query}.00000000`)
-      expect(other.json()).toMatchObject({ status: 409, code: 'history_changed' })
+      expect(await read(`${query}.${hash}`)).toEqual(await read(query))
+      const foreign = await server.send('GET', `${eventsUrl}?${query}.00000000`)
+      expect(foreign.json()).toMatchObject({ status: 409, code: 'history_changed' })
     },
   )
 
-  test('after an event of another history are 409 history_changed', async () => {
-    const all = await page(`${eventsUrl}?limit=200`)
-    const last = all.at(-1)
-    const position = `${last?.revision}.${last?.hash.slice(0, 8)}`
-    expect(await page(`${eventsUrl}?after=${position}`)).toEqual([])
-    for (const after of [`${last?.revision}.00000000`, `${all.length + 1}`, '999999999999999']) {
-      const answer = await server.send('GET', `${eventsUrl}?after=${after}`)
-      expect(answer.json()).toMatchObject({ status: 409, code: 'history_changed' })
+  test('after an event of another history is 409 history_changed', async () => {
+    expect(await read(`after=11.${all.at(-1)?.hash.slice(0, 8)}`)).toEqual([])
+    for (const after of ['11.00000000', '12', '999999999999999']) {
+      const response = await server.send('GET', `${eventsUrl}?after=${after}`)
+      expect(response.json()).toMatchObject({ status: 409, code: 'history_changed' })
     }
     recordFault({
       fault: 'A reader of the ledger is ahead of it, or has read another history',
@@ -129,67 +149,141 @@ describe('pages', () => {
     })
   })
 
-  test.each([
-    ['application/json', 'application/json'],
-    ['*/*', 'application/json'],
-    ['application/json, text/event-stream', 'application/json'],
-    ['text/event-stream;q=0', 'application/json'],
-  ])('Accept: %s gives a page', async (accept, type) => {
-    const answer = await server.send('GET', eventsUrl, { headers: { accept } })
-    expect(answer.headers['content-type']).toBe(type)
-    expect(answer.headers.vary).toBe('Accept')
-  })
-
-  test('HEAD is a page without content, also for a stream', async () => {
-    for (const accept of ['application/json', 'text/event-stream']) {
-      const answer = await server.send('HEAD', eventsUrl, { headers: { accept } })
-      expect(answer.statusCode).toBe(200)
-      expect(answer.body).toBe('')
+  test('is the answer unless the client prefers a stream, and to every HEAD', async () => {
+    for (const accept of [
+      'application/json',
+      '*/*',
+      'application/json, text/event-stream',
+      'text/event-stream;q=0',
+    ]) {
+      const response = await server.send('GET', eventsUrl, { headers: { accept } })
+      const { vary, 'content-type': type } = response.headers
+      expect([vary, type]).toEqual(['Accept', 'application/json'])
     }
+    const asked = { headers: { accept: 'text/event-stream' } }
+    const head = await server.send('HEAD', eventsUrl, asked)
+    expect([head.statusCode, head.body]).toEqual([200, ''])
   })
 })
 
-describe('who may read which ledger', () => {
-  test('that of a deleted project stays readable to an unbound admin by id, and to no other caller', async () => {
-    const { id } = (await server.send('POST', '/v1/projects', { body: { name: 'gone' } })).json()
-    const bound = await server.apiKey('admin', server.project.id)
-    await server.send('DELETE', '/v1/projects/gone')
-    const events = await page(`/v1/projects/${id.toUpperCase()}/events`)
-    expect(events.map(({ type }) => type)).toEqual(['project.created', 'project.deleted'])
-    const refused = async (url: string, secret: string) =>
-      (await server.send('GET', url, { headers: { 'x-api-key': secret } })).json().code
-    expect(await refused('/v1/projects/gone/events', server.admin)).toBe('project_not_found')
-    for (const secret of [await server.apiKey('writer'), bound]) {
-      expect(await refused(`/v1/projects/${id}/events`, secret)).toBe('project_not_found')
+describe('a filter', () => {
+  test('by type, subject and actor finds the events, and no others', async () => {
+    expect(await revisions('type=key.created')).toEqual([2, 3])
+    expect(await revisions('type=key.deleted,%20key.created')).toEqual([2, 3, 9])
+    expect(await revisions(`subject=${kid}`)).toEqual([2, 4, 5, 6, 8, 9])
+    expect(await revisions(`subject=${kid.toUpperCase()}&type=key.updated`)).toEqual([4, 5, 6, 8])
+    expect(await revisions(`subject=${kid},${other}`)).toEqual([2, 3, 4, 5, 6, 7, 8, 9])
+    for (const actor of [String(all[3]?.actor.apiKeyId), 'a writer']) {
+      expect(await revisions(`actor=${encodeURIComponent(actor)}`)).toEqual([4])
+    }
+    for (const actor of [user.subject, user.sessionId, 'Ada', person.id]) {
+      expect(await revisions(`actor=${encodeURIComponent(actor)}`)).toEqual([7])
+    }
+    expect(all[6]?.actor.name).toBe('Ada')
+    // Not everyone who sees the name of a person may learn the email address.
+    for (const actor of ['A%20WRITER', 'a%20write', 'u%221%22', '%25', 'ada', 'ada@example.com']) {
+      expect(await revisions(`actor=${actor}`), actor).toEqual([])
     }
   })
 
-  test.each([
-    '00000000-0000-0000-0000-000000000000',
-    '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71',
-    'nope',
-  ])('%s is no project', async (id) => {
-    const answer = await server.send('GET', `/v1/projects/${id}/events`)
-    expect(answer.json().code).toBe('project_not_found')
+  test('by time includes since and excludes until, in any time zone', async () => {
+    const time = all[3]?.time ?? ''
+    const since = await read(`since=${time}`)
+    const until = await read(`until=${time}`)
+    expect(since.every((event) => event.time >= time)).toBe(true)
+    expect(until.every((event) => event.time < time)).toBe(true)
+    expect(since.length + until.length).toBe(all.length)
+    const elsewhere = new Date(Date.parse(time) + 7_200_000).toISOString().replace('Z', '+02:00')
+    expect(await read(`since=${encodeURIComponent(elsewhere)}`)).toEqual(since)
+    expect(await read(`since=${time}&until=${time}`)).toEqual([])
   })
 
-  test("the registry's ledger has projects and API keys", async () => {
-    const events = await page('/v1/events?limit=200')
-    const types = new Set(events.map(({ type }) => type))
-    expect([...types].sort()).toEqual(
-      [
-        'api_key.created',
-        'api_key.deleted',
-        'project.created',
-        'project.deleted',
-        'project.renamed',
-      ].filter((type) => types.has(type)),
-    )
-    expect(types.has('api_key.created')).toBe(true)
-    expect(events.map(({ revision }) => revision)).toEqual(events.map((_, i) => i + 1))
-    const answer = await server.send('GET', '/v1/events?limit=1')
-    expect(answer.headers.link).toBe(
-      `<${publicUrl}/v1/events?limit=1&after=1.${answer.json()[0].hash.slice(0, 8)}>; rel="next"`,
-    )
+  test('examines a bounded number of events for each page, and links on from there', async () => {
+    const { id } = await newProject(server, 'large')
+    const template = keyRecord(id)
+    const keys = Array.from({ length: 2_500 }, () => distinctKey(template))
+    await store.commit(keyChanges.importKeys, keyImport(keys))
+    await server.send('PATCH', '/v1/projects/large', { body: { name: 'larger' } })
+    const page = (types: string[], after = 0) => ({
+      ...{ after, limit: 10, newestFirst: false, filter: { types } },
+    })
+    const first = await readStretch(store.reader, id, page(['project.renamed']))
+    const hash = expect.stringMatching(/^[0-9a-f]{64}$/)
+    expect(first).toEqual({ events: [], examinedTo: { revision: 2_000, hash } })
+    const response = await server.send('GET', `/v1/projects/${id}/events?type=project.renamed`)
+    const after = `2000.${first.examinedTo?.hash.slice(0, 8)}`
+    expect([response.json(), response.headers.link]).toEqual([
+      [],
+      `<${publicUrl}/v1/projects/${id}/events?type=project.renamed&limit=50&after=${after}>; rel="next"`,
+    ])
+    const byZero = await server.send('GET', `/v1/projects/${id}/events?actor=0`)
+    expect(byZero.headers.link).toContain('?actor=0&')
+    const rest = await readStretch(store.reader, id, page(['project.renamed'], 2_000))
+    expect([rest.events.map(({ revision }) => revision), rest.examinedTo]).toEqual([
+      [2_502],
+      undefined,
+    ])
+    const oldest = { ...page(['project.created']), newestFirst: true }
+    const newest = await readStretch(store.reader, id, oldest)
+    expect(newest).toMatchObject({ events: [], examinedTo: { revision: 503 } })
   })
+})
+
+test.each([
+  ['limit=0', 'limit', 'at least 1'],
+  ['limit=201', 'limit', '200'],
+  ['afterwards=1', 'afterwards', 'Valid are: after, before'],
+  ['after=1&after=2', 'after', 'more than once'],
+  ...['', '-1', '1.5', '1.0123456', '1.0123456A', '1234567890123456'].map((after) => [
+    ...[`after=${after}`, 'after', 'must be a revision, or REVISION.HASH8'],
+  ]),
+  ['before=0', 'before', 'must be a revision from 1, or REVISION.HASH8'],
+  ['order=newest', 'order', 'must be one of asc, desc'],
+  ['type=key.create', 'type', 'Send "key.created"'],
+  ['type=', 'type', '1 character or more'],
+  ['type=key.created,', 'type', 'There is no event type of that name'],
+  ['since=yesterday', 'since', 'RFC 3339 time with a time zone'],
+  ['since=2026-02-30T00:00:00Z', 'since', 'RFC 3339'],
+  ['until=2026-01-01T00:00:00+02:00', 'until', 'Write + as %2B'],
+  ['since=2026-02-01T00:00:00Z&until=2026-01-01T00:00:00Z', 'until', 'Swap the two'],
+  ['actor=a%00', 'actor', 'control characters'],
+  ['subject=%00', 'subject', 'control characters'],
+  [`subject=${'x'.repeat(1_001)}`, 'subject', 'no more than 1000'],
+  [`subject=${Array.from({ length: 21 }, (_, at) => at)}`, 'subject', 'at most 20 ids'],
+])('?%s is rejected', async (query, parameter = '', detail = '') => {
+  const problem = (await server.send('GET', `${eventsUrl}?${query}`)).json()
+  expect(problem).toMatchObject({ status: 400, code: 'invalid_request', errors: [{ parameter }] })
+  expect(problem.detail).toContain(detail)
+})
+
+test('the ledger of a deleted project stays readable by id, to unbound admins alone', async () => {
+  const { id } = await newProject(server, 'gone')
+  const bound = await server.apiKey('admin', server.project.id)
+  await server.send('DELETE', '/v1/projects/gone')
+  const events = await read('', `/v1/projects/${id.toUpperCase()}/events`)
+  expect(events.map(({ type }) => type)).toEqual(['project.created', 'project.deleted'])
+  for (const [ref, apiKey] of [
+    [id, await server.apiKey('writer')],
+    [id, bound],
+    ['gone', server.admin],
+    ['00000000-0000-0000-0000-000000000000', server.admin],
+    [newId(), server.admin],
+  ] as const) {
+    const sent = { headers: { 'x-api-key': apiKey } }
+    const refused = await server.send('GET', `/v1/projects/${ref}/events`, sent)
+    expect([ref, refused.json().code]).toEqual([ref, 'project_not_found'])
+  }
+})
+
+test("the registry's ledger has projects and API keys", async () => {
+  const events = await read('limit=200', '/v1/events')
+  expect(events.map(({ revision }) => revision)).toEqual(events.map((_, i) => i + 1))
+  const types = new Set(events.map(({ type }) => type))
+  for (const type of types) expect(type).toMatch(/^(project|api_key|session|person)\./)
+  for (const type of ['api_key.created', 'project.created']) expect(types).toContain(type)
+  const created = await read('type=project.created&order=desc&limit=200', '/v1/events')
+  expect(created).toEqual(events.filter(({ type }) => type === 'project.created').toReversed())
+  const { headers } = await server.send('GET', '/v1/events?limit=1')
+  const after = `1.${events[0]?.hash.slice(0, 8)}`
+  expect(headers.link).toBe(`<${publicUrl}/v1/events?limit=1&after=${after}>; rel="next"`)
 })

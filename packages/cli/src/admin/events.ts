@@ -73,8 +73,8 @@ export async function showEvents(session: Session, flags: EventFlags): Promise<v
   }
   const query: EventQuery = { ...range, order: newestFirst === true ? 'desc' : 'asc', ...filters }
   if (jsonl === true) {
-    for await (const text of client.events.export(query)) {
-      await writeAll(terminal, text)
+    for await (const event of client.events.all(query)) {
+      await writeAll(terminal, `${JSON.stringify(event)}\n`)
     }
     return
   }

@@ -37,7 +37,7 @@ export function registerFinding(program: Command, terminal: Terminal): void {
     )
     .option('--limit <number>', 'Maximum number of events; default: all')
     .option('--type <types>', 'Only events of these types, separated by commas')
-    .option('--actor <actor>', 'Only events by this API key, person or workload: id, name or email')
+    .option('--actor <actor>', 'Only events by this API key, person or workload: id or name')
     .option(
       '--person <person>',
       'With --all: only events by this person: id, name, email or subject',

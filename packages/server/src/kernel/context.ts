@@ -145,7 +145,7 @@ export interface CoreConfig {
   refusalDelayMs?: number
   /** Requests that are held until a key set changes; `heldRequestPlaces` if absent. */
   heldRequests?: PlacesOptions
-  /** Event streams and exports; `eventStreamPlaces` if absent. */
+  /** Event streams; `eventStreamPlaces` if absent. */
   eventStreams?: PlacesOptions
 }
 

@@ -8,11 +8,12 @@ import {
   readEventsAfter,
 } from '../../kernel/ledger/position.ts'
 import { oneFor } from '../../kernel/shared.ts'
-import { createEventStream, type EventSink, type EventStream, eventsPerPage } from './stream.ts'
+import type { Permission } from './operations.ts'
+import { createEventStream, type EventStream, eventsPerPage } from './stream.ts'
 
 /**
- * Event streams and exports that one process has open. Each is a connection and a read of its ledger
- * at every change. One API key, or the readers of one project, may have a quarter of them.
+ * Event streams that one process has open. Each is a connection and a read of its ledger at every
+ * change. One API key, or the readers of one project, may have a quarter of them.
  */
 export const eventStreamPlaces = { capacity: 1_000, share: 25 }
 
@@ -21,6 +22,8 @@ interface StreamRequest {
   after: LedgerPosition
   /** The credential of the reader. */
   callerId: string
+  /** Checks whether the caller may still read. */
+  permission(): Promise<Permission>
 }
 
 /** Streams ledger events to readers, which share their reads of the store. */
@@ -30,11 +33,6 @@ export const eventFeedOf = oneFor(({ store, watch, clock, config, onClose }: Ker
   const reads = createSingleFlight<LedgerEvent[] | 'history_changed'>()
   let isClosed = false
 
-  /** Takes the place of a stream for an export, or is refused like a stream. */
-  function reserve({ ledgerId, callerId }: Pick<StreamRequest, 'ledgerId' | 'callerId'>) {
-    return isClosed ? 'full' : places.take([`caller ${callerId}`, `ledger ${ledgerId}`])
-  }
-
   watch.onRead(() => {
     for (const stream of streams) stream.check()
   })
@@ -43,20 +41,18 @@ export const eventFeedOf = oneFor(({ store, watch, clock, config, onClose }: Ker
     for (const stream of streams) stream.close()
   })
   return {
-    reserve,
     /**
-     * Streams the events of a ledger after a position to the sink, in order and without a gap. Refused
-     * if too many streams are open, in all or of this API key or ledger, and after the close of the kernel.
+     * Streams the events of a ledger after a position, in order and without a gap. Refused if too many
+     * streams are open, in all or of this API key or ledger, and after the close of the kernel.
      */
-    open({ ledgerId, after, callerId }: StreamRequest, sink: EventSink): EventStream | Refusal {
-      const release = reserve({ ledgerId, callerId })
+    open({ callerId, ...wanted }: StreamRequest): EventStream | Refusal {
+      const { ledgerId } = wanted
+      if (isClosed) return 'full'
+      const release = places.take([`caller ${callerId}`, `ledger ${ledgerId}`])
       if (typeof release === 'string') return release
       const stream = createEventStream({
-        clock,
-        watch,
-        ledgerId,
-        sink,
-        after,
+        ...{ clock, watch },
+        ...wanted,
         isProjectDeleted: async () => (await store.identifyProject({ id: ledgerId })) === undefined,
         read: (last) =>
           reads.run(`${ledgerId} ${formatPosition(last)}`, () =>

@@ -50,38 +50,26 @@ async function subjectsOf(store: Context['store'], person: string): Promise<stri
 }
 
 export function formatPlace({ time, ledgerId, revision }: EventPlace): string {
-  return Buffer.from(JSON.stringify([time, ledgerId, revision])).toString('base64url')
+  return Buffer.from(`${time} ${ledgerId} ${revision}`).toString('base64url')
 }
 
 /** Undefined if it is not one that `formatPlace` made. */
 export function parsePlace(text: string): EventPlace | undefined {
-  try {
-    const parts: unknown = JSON.parse(Buffer.from(text, 'base64url').toString())
-    if (!Array.isArray(parts) || parts.length !== 3) return undefined
-    const [time, ledgerId, revision]: unknown[] = parts
-    const isPlace =
-      typeof time === 'string' &&
-      /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(time) &&
-      typeof ledgerId === 'string' &&
-      parseId(ledgerId) !== undefined &&
-      typeof revision === 'number' &&
-      Number.isSafeInteger(revision)
-    return isPlace ? { time, ledgerId, revision } : undefined
-  } catch {
-    return undefined
-  }
+  const form = /^(\d{4}-\d\d-\d\dT[\d:.]+Z) ([0-9a-f-]{36}) (\d{1,15})$/
+  const [, time, ledgerId, revision] = form.exec(Buffer.from(text, 'base64url').toString()) ?? []
+  if (time === undefined || ledgerId === undefined) return undefined
+  return { time, ledgerId, revision: Number(revision) }
 }
 
 /** Index entries that one call reads of one order of events. */
 const maxExamined = 2_000
 
-/** An event without its content: what the filters compare. */
-interface Entry extends EventPlace {
-  type: string
-  subjectId: string
-  requestId: string
-  person: string | null
-}
+/** What filters compare besides the time; the columns whose index finds the fewest events come first. */
+const columns = ['request_id', 'subject_id', 'person', 'project_id', 'type'] as const
+type Column = (typeof columns)[number]
+
+/** An event without its content. */
+type Entry = EventPlace & Record<Column, string | null>
 
 /**
  * Events of all ledgers that match a filter. Newest first; the events of one project come in the order
@@ -91,49 +79,48 @@ export async function readAllLedgers(
   db: Db,
   { filter, before, limit }: RegistryPage,
 ): Promise<RegistryResult> {
-  const compare = isByRevision(filter) ? compareRevisions : comparePlaces
-  const size = isExact(filter) ? limit + 1 : maxExamined
+  const wanted = wantedBy(filter)
+  const [first] = wanted
+  // The primary key gives the events of a project in the order of its ledger, and not by time.
+  const byRevision = first?.column === 'project_id'
+  const compare = byRevision ? compareRevisions : comparePlaces
+  const isExact = wanted.length <= 1 && !(byRevision && (filter.from ?? filter.to) !== undefined)
+  const size = isExact ? limit + 1 : maxExamined
+  // An index gives the order for one value of its column.
+  const lookups = first?.values.map((value) => ({ column: first.column, value })) ?? [undefined]
   const lists = await Promise.all(
-    lookupsOf(filter).map((lookup) => readEntries(db, { filter, before, size, ...lookup })),
+    lookups.map((lookup) => readEntries(db, { filter, before, size, lookup, byRevision })),
   )
   // Beyond the end of a list that was cut, other events may come first.
   const ends = lists.flatMap((list) => (list.length < size ? [] : list.slice(-1)))
   const end = ends.toSorted(compare)[0]
-  const examined = lists
+  const { from = '', to } = filter
+  const found = lists
     .flat()
     .filter((entry) => end === undefined || compare(entry, end) <= 0)
+    .filter(({ time }) => time >= from && (to === undefined || time < to))
+    .filter((entry) => wanted.every(({ column, values }) => values.includes(entry[column] ?? '')))
     .toSorted(compare)
-  const found = examined.filter((entry) => matches(entry, filter))
   const shown = found.slice(0, limit)
   const next = found.length > limit ? shown.at(-1) : end
   const events = await readEventsAt(db, shown)
   const place = next && { time: next.time, ledgerId: next.ledgerId, revision: next.revision }
-  return place === undefined ? { events } : { events, next: place }
+  return { events, ...present({ next: place }) }
 }
 
-/** Whether no filter has an index of its own: events are looked up by their ledger, type or time. */
-const isGeneral = ({ requestId, subjects, people }: RegistryFilter): boolean =>
-  [requestId, subjects, people].every((one) => one === undefined)
-
-/** Whether the events are looked up by the primary key, in the order of a ledger. */
-const isByRevision = (filter: RegistryFilter): boolean =>
-  isGeneral(filter) && filter.projectId !== undefined
-
-/** The queries that together find the events: an index gives the order for one type, person or subject. */
-function lookupsOf(filter: RegistryFilter): Pick<EntryPage, 'type' | 'person' | 'subject'>[] {
-  const { projectId, people, types, subjects, requestId } = filter
-  if (requestId !== undefined) return [{}]
-  if (subjects !== undefined) return subjects.map((subject) => ({ subject }))
-  if (people !== undefined) return people.map((person) => ({ person }))
-  if (projectId !== undefined || types === undefined) return [{}]
-  return types.map((type) => ({ type }))
-}
-
-/** Whether all events that the index finds match. */
-function isExact(filter: RegistryFilter): boolean {
-  const { from, to, ...others } = filter
-  const given = Object.values(others).filter((value) => value !== undefined)
-  return given.length <= 1 && !(isByRevision(filter) && (from ?? to) !== undefined)
+function wantedBy({ requestId, subjects, people, projectId, types }: RegistryFilter) {
+  const one = (value: string | undefined) => (value === undefined ? undefined : [value])
+  const wanted: Record<Column, readonly string[] | undefined> = {
+    request_id: one(requestId),
+    subject_id: subjects,
+    person: people,
+    project_id: one(projectId),
+    type: types,
+  }
+  return columns.flatMap((column) => {
+    const values = wanted[column]
+    return values === undefined ? [] : [{ column, values }]
+  })
 }
 
 function comparePlaces(one: EventPlace, other: EventPlace): number {
@@ -153,46 +140,21 @@ function order(one: string, other: string): number {
   return one === other ? 0 : one < other ? -1 : 1
 }
 
-function matches(entry: Entry, filter: RegistryFilter): boolean {
-  const { projectId, people, types, subjects, requestId, from = '', to } = filter
-  return (
-    (projectId === undefined || entry.ledgerId === projectId) &&
-    (people === undefined || people.some((person) => person === entry.person)) &&
-    (types === undefined || types.some((type) => type === entry.type)) &&
-    (subjects === undefined || subjects.some((subject) => subject === entry.subjectId)) &&
-    (requestId === undefined || entry.requestId === requestId) &&
-    entry.time >= from &&
-    (to === undefined || entry.time < to)
-  )
-}
-
-interface EntryPage {
+interface Lookup {
   filter: RegistryFilter
-  /** A type of the filter, if events are looked up by type. */
-  type?: string
-  /** One of the people of the filter, if events are looked up by person. */
-  person?: string
-  /** A subject of the filter, if events are looked up by subject. */
-  subject?: string
   before: EventPlace | undefined
   size: number
+  lookup: { column: Column; value: string } | undefined
+  /** In the order of a ledger, and not by time. */
+  byRevision: boolean
 }
 
-/** The next entries in the order of the index by which the filter finds the fewest. */
 async function readEntries(
   db: Db,
-  { filter, type, person, subject, before, size }: EntryPage,
+  { filter: { from, to }, before, size, lookup, byRevision }: Lookup,
 ): Promise<Entry[]> {
-  const { projectId, requestId, from, to } = filter
-  const byRevision = isByRevision(filter)
-  let query = db
-    .selectFrom('event')
-    .select(['time', 'project_id', 'revision', 'type', 'subject_id', 'request_id', 'person'])
-  if (requestId !== undefined) query = query.where('request_id', '=', requestId)
-  else if (subject !== undefined) query = query.where('subject_id', '=', subject)
-  else if (person !== undefined) query = query.where('person', '=', person)
-  else if (projectId !== undefined) query = query.where('project_id', '=', projectId)
-  else if (type !== undefined) query = query.where('type', '=', type)
+  let query = db.selectFrom('event').select(['time', 'revision', ...columns])
+  if (lookup !== undefined) query = query.where(lookup.column, '=', lookup.value)
   if (byRevision) {
     if (before !== undefined) query = query.where('revision', '<', before.revision)
   } else {
@@ -207,13 +169,5 @@ async function readEntries(
     }
   }
   const rows = await query.orderBy('revision', 'desc').limit(size).execute()
-  return rows.map((row) => ({
-    time: row.time,
-    ledgerId: row.project_id,
-    revision: Number(row.revision),
-    type: row.type,
-    subjectId: row.subject_id,
-    requestId: row.request_id,
-    person: row.person,
-  }))
+  return rows.map((row) => ({ ...row, ledgerId: row.project_id, revision: Number(row.revision) }))
 }

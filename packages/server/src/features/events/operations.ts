@@ -6,13 +6,15 @@ import type { LedgerEvent } from '../../kernel/ledger/chain.ts'
 import { now } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
 import type { Event } from './contract.ts'
-import type { Permission } from './stream.ts'
 
 export function toEvent({ ledgerId: _ledgerId, subject, ...event }: LedgerEvent): Event {
   // The contract lists the kinds of subjects of all features.
   const type = subject.type as Event['subject']['type']
   return { ...event, subject: { type, id: subject.id } }
 }
+
+/** Whether a reader may continue, and until when (ISO 8601) unless its API key changes. */
+export type Permission = { until?: string } | 'refused'
 
 /** Checks whether the caller of a request may still read a ledger, and until when. */
 export async function readPermission(

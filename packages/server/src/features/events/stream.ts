@@ -1,41 +1,29 @@
+import { Readable } from 'node:stream'
 import { isStorageUnavailable } from '../../kernel/faults.ts'
 import { type LedgerEvent, systemLedgerId } from '../../kernel/ledger/chain.ts'
-import { isAt, type LedgerPosition, ledgerStart, positionOf } from '../../kernel/ledger/position.ts'
+import {
+  formatPosition,
+  isAt,
+  type LedgerPosition,
+  ledgerStart,
+  positionOf,
+} from '../../kernel/ledger/position.ts'
 import type { RevisionWatch } from '../../kernel/ledger/revision-watch.ts'
 import type { LedgerHead } from '../../kernel/records.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import { type Permission, toEvent } from './operations.ts'
 
 const heartbeatMs = 15_000
 
 /** How long a reader may take to read a page. */
 const maxBlockedMs = 10_000
 
-/** Events per read, and the most that are buffered for a slow reader. */
+/** How long a client should wait before it reconnects. */
+const retryMs = 2_000
+
+/** Events per read, and the most that are buffered for a slow reader, besides these bytes. */
 export const eventsPerPage = 100
-
-/** Whether a reader may continue, and until when (ISO 8601) unless its API key changes. */
-export type Permission = { until?: string } | 'refused'
-
-/** Where a stream's events go. */
-export interface EventSink {
-  /** Returns false once the sink is full; the stream then waits for `resume`. */
-  send(events: readonly LedgerEvent[]): boolean
-  /**
-   * Tells the reader that what it has belongs to a discarded history; the ledger follows from its
-   * first event. Returns as `send` does.
-   */
-  reset(): boolean
-  heartbeat(): void
-  /** Checks whether the API key that opened the stream still permits it. */
-  permission(): Promise<Permission>
-  /**
-   * Called once: with `complete` after the last event and at shutdown, with `cut` if the reader is
-   * too slow or no longer permitted, or if the stream failed (`error`).
-   */
-  end(how: 'complete' | 'cut', error?: unknown): void
-}
-
-const isDeletion = ({ type }: LedgerEvent) => type === 'project.deleted'
+const bufferSize = 64 * 1024
 
 export type EventStream = ReturnType<typeof createEventStream>
 
@@ -43,8 +31,9 @@ interface StreamSource {
   clock: Clock
   watch: RevisionWatch
   ledgerId: string
-  sink: EventSink
   after: LedgerPosition
+  /** Checks whether the API key that opened the stream still permits it. */
+  permission(): Promise<Permission>
   isProjectDeleted(): Promise<boolean>
   read(after: LedgerPosition): Promise<LedgerEvent[] | 'history_changed'>
   onEnd(): void
@@ -52,18 +41,30 @@ interface StreamSource {
 
 interface StreamState {
   isOpen: boolean
+  /**
+   * `complete`: after the last event and at shutdown. `cut`: the reader is too slow or no longer permitted, or
+   * the stream failed by the error.
+   */
   end(how: 'complete' | 'cut', error?: unknown): void
   /** Ends the stream, but not while the database is unavailable: the watch repeats the update. */
   fail(error: unknown): void
 }
 
 /**
- * Streams the existing events of a ledger to one reader, and then new ones as they come. A page is
- * sent once the reader has read the previous one; a reader that takes longer than 10 seconds is
- * disconnected and can resume after its last event.
+ * Streams the existing events of a ledger to one reader as server-sent events, and then new ones as they come
+ * (HTML Living Standard, section 9.2: `id` is the position, `event` the type, `data` the event). A page is sent
+ * once the reader has read the previous one; a reader that takes longer than 10 seconds is disconnected and can
+ * resume after its last event.
  */
 export function createEventStream(source: StreamSource) {
-  const { clock, watch, ledgerId, sink } = source
+  const { watch, ledgerId } = source
+  const body = new Readable({
+    highWaterMark: bufferSize,
+    read() {
+      if (delivery.unblock()) following.update()
+    },
+  })
+  body.push(`retry: ${retryMs}\n\n`)
   const state: StreamState = {
     isOpen: true,
     end(how, error) {
@@ -71,35 +72,33 @@ export function createEventStream(source: StreamSource) {
       state.isOpen = false
       for (const { stop } of [following, rights]) stop()
       source.onEnd()
-      sink.end(how, error)
+      if (how === 'complete') body.push(null)
+      else body.destroy(error instanceof Error ? error : undefined)
     },
     fail(error) {
       if (!isStorageUnavailable(error)) state.end('cut', error)
     },
   }
-  const access = createAccessCheck(sink, clock, state)
-  const delivery = createDelivery(source, state)
+  const access = createAccessCheck(source, state)
+  const delivery = createDelivery(source, body, state)
   // The system ledger records changes to API keys.
   const rights = watch.follow(systemLedgerId, access)
   const following = watch.follow(ledgerId, delivery)
   following.update()
 
   return {
+    body,
     /** Call it at intervals: ends the stream if it must end. */
     check() {
       if (delivery.isTooSlow() || access.isExpired()) state.end('cut')
       else delivery.heartbeatIfDue()
-    },
-    /** Continues after `send` returned false: the sink has room again. */
-    resume() {
-      if (delivery.unblock()) following.update()
     },
     close: () => state.end(delivery.isBlocked() ? 'cut' : 'complete'),
   }
 }
 
 /** Checks the reader's permission whenever the system ledger has a new event. */
-function createAccessCheck(sink: EventSink, clock: Clock, state: StreamState) {
+function createAccessCheck({ permission, clock }: StreamSource, state: StreamState) {
   let checkedAt: string | undefined
   let expiresAt = Number.POSITIVE_INFINITY
   return {
@@ -107,9 +106,9 @@ function createAccessCheck(sink: EventSink, clock: Clock, state: StreamState) {
     isCurrent: (head: LedgerHead | undefined) => head === undefined || head.hash === checkedAt,
     async update(head: LedgerHead | undefined): Promise<void> {
       try {
-        const permission = await sink.permission()
-        if (permission === 'refused') return state.end('cut')
-        expiresAt = permission.until === undefined ? Infinity : Date.parse(permission.until)
+        const found = await permission()
+        if (found === 'refused') return state.end('cut')
+        expiresAt = found.until === undefined ? Infinity : Date.parse(found.until)
         checkedAt = head?.hash
       } catch (error) {
         state.fail(error)
@@ -119,29 +118,27 @@ function createAccessCheck(sink: EventSink, clock: Clock, state: StreamState) {
 }
 
 /**
- * Reads events and sends them as fast as the sink takes them. One closure, because all of it
- * depends on what was sent last and on whether the sink is full.
+ * Reads events and sends them as fast as the reader takes them. One closure, because all of it
+ * depends on what was sent last and on whether the buffer is full.
  */
-function createDelivery(source: StreamSource, state: StreamState) {
-  const { clock, ledgerId, sink } = source
+function createDelivery(source: StreamSource, body: Readable, state: StreamState) {
+  const { clock, ledgerId } = source
   let last = source.after
   let sentAt = clock.monotonic()
   let blockedSince: number | undefined
   /** From then on, the deletion of the project arrives as an event. */
   let projectExisted = ledgerId === systemLedgerId
 
-  function write(send: () => boolean): void {
+  function write(text: string): void {
     sentAt = clock.monotonic()
-    // Set first: the sink can call `resume` before `send` returns.
+    // Set first: the body can be read, which unblocks it, before `push` returns.
     blockedSince = sentAt
-    if (send()) blockedSince = undefined
+    if (body.push(text)) blockedSince = undefined
   }
   function send(events: LedgerEvent[]): void {
     last = events.map(positionOf).at(-1) ?? last
-    write(() => sink.send(events))
-    if (ledgerId !== systemLedgerId && events.some(isDeletion)) {
-      state.end('complete')
-    }
+    write(events.map(frame).join(''))
+    if (ledgerId !== systemLedgerId && events.some(isDeletion)) state.end('complete')
   }
   async function update(): Promise<void> {
     try {
@@ -152,7 +149,7 @@ function createDelivery(source: StreamSource, state: StreamState) {
         const events = await source.read(last)
         if (events === 'history_changed') {
           last = ledgerStart
-          if (state.isOpen) write(() => sink.reset())
+          if (state.isOpen) write(resetFrame)
           continue
         }
         if (state.isOpen && events.length > 0) send(events)
@@ -174,7 +171,7 @@ function createDelivery(source: StreamSource, state: StreamState) {
       const now = clock.monotonic()
       if (blockedSince !== undefined || now - sentAt < heartbeatMs) return
       sentAt = now
-      sink.heartbeat()
+      body.push(':\n\n')
     },
     /** Whether it was blocked. */
     unblock(): boolean {
@@ -183,4 +180,14 @@ function createDelivery(source: StreamSource, state: StreamState) {
       return wasBlocked
     },
   }
+}
+
+const isDeletion = ({ type }: LedgerEvent) => type === 'project.deleted'
+
+/** The empty `id` makes a client that reconnects now start again too. */
+const resetFrame = `id:\nevent: reset\ndata: ${JSON.stringify({ code: 'history_changed' })}\n\n`
+
+function frame(event: LedgerEvent): string {
+  const data = JSON.stringify(toEvent(event))
+  return `id: ${formatPosition(positionOf(event))}\nevent: ${event.type}\ndata: ${data}\n\n`
 }

@@ -80,8 +80,8 @@ export async function readStretch(
     .select(['revision', 'hash'])
     .offset(maxExamined - 1)
     .executeTakeFirst()
-  const { actor, byEmail } = filter
-  const namesakes = actor && (await namesOf.get(db)?.people?.findSubjects(db, actor, { byEmail }))
+  const { actor } = filter
+  const namesakes = actor && (await namesOf.get(db)?.people?.findSubjects(db, actor, {}))
   const matching = matchingEvents(all, filter, namesakes || [])
   const examined =
     end === undefined
@@ -236,8 +236,6 @@ export interface EventFilter {
    * and the subject of a person or workload.
    */
   actor?: string
-  /** `actor` may also be the email address of a person, which not everyone may learn who reads names. */
-  byEmail?: true
   /** Ids. */
   subjects?: readonly string[]
   /** ISO 8601: events from this time on, and before this time. */

@@ -2,7 +2,7 @@ import { PubringError } from '../../../errors.ts'
 import { auditAccess } from '../../../kernel/access/grants.ts'
 import { Type } from '../../../kernel/contract.ts'
 import type { App } from '../../../kernel/http/options.ts'
-import { maxPageSize, Query } from '../../../kernel/http/request/parameters.ts'
+import { Query } from '../../../kernel/http/request/parameters.ts'
 import type { Kernel } from '../../../kernel/kernel.ts'
 import { systemLedgerId } from '../../../kernel/ledger/chain.ts'
 import { present } from '../../../runtime/present.ts'
@@ -10,10 +10,17 @@ import { readProjectNames } from '../../projects/reads.ts'
 import { HistoryEvent } from '../contract.ts'
 import { formatPlace, parsePlace, readRegistryHistory } from '../history.ts'
 import { toEvent } from '../operations.ts'
-import { eventTypes } from '../types.ts'
-import { idOrText, readFilters, readSubjects, SubjectText, Text } from './query.ts'
-
-const pageSize = 50
+import {
+  FromText,
+  idOrText,
+  Limit,
+  linkNext,
+  pageSize,
+  readFilters,
+  sharedFilters,
+  Text,
+  ToText,
+} from './query.ts'
 
 const HistoryQuery = Query({
   project: Text(
@@ -24,29 +31,18 @@ const HistoryQuery = Query({
     'Only events by this person: their id, name or email address, or the subject that their provider asserts.',
     'ada@example.com',
   ),
-  type: Text(
-    `Only events of these types, separated by commas: ${eventTypes.join(', ')}.`,
-    'key.created,key.deleted',
-  ),
-  subject: SubjectText,
+  ...sharedFilters,
   requestId: Text(
     'Only events of the request with this id.',
     '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71',
   ),
-  from: Text('Only events from this time on (RFC 3339).', '2026-05-01T00:00:00Z'),
-  to: Text('Only events before this time (RFC 3339).', '2026-06-01T00:00:00Z'),
+  from: FromText,
+  to: ToText,
   after: Text(
     'Where the page begins: from the `Link` of the page before.',
-    'WyIyMDI2LTA1LTAxVDAwOjAwOjAwLjAwMFoiXQ',
+    'MjAyNi0wNS0wMVQwMDowMDowMC4wMDBaIDAxOWFjOGYyLTZjMWUtN2Q1My1hMWIwLTVmMGU0YzlkMmI3MSA3',
   ),
-  limit: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: maxPageSize,
-      default: pageSize,
-      description: 'Events per page.',
-    }),
-  ),
+  limit: Limit,
 })
 
 export function historyRoute(app: App, kernel: Kernel): void {
@@ -68,28 +64,17 @@ export function historyRoute(app: App, kernel: Kernel): void {
     },
     handler: async (request, reply) => {
       const { query } = request
-      const { project, person, type, subject, requestId, after, limit = pageSize } = query
-      const texts = { project, person, subject, requestId }
-      const { types, start, end } = readFilters({
-        type,
-        range: { from: query.from, to: query.to },
-        texts,
-      })
+      const { project, person, requestId, after, limit = pageSize } = query
+      const { start, end, ...shared } = readFilters(query, ['from', 'to'])
       const before = after === undefined ? undefined : parsePlace(after)
       if (after !== undefined && before === undefined) throw invalidAfter()
-      const filter = present({
-        ...{ project, person, types, from: start, to: end },
-        subjects: readSubjects(subject),
-        requestId: idOrText(requestId),
-      })
-      const { events, next } = await readRegistryHistory(kernel, filter, {
-        limit,
-        ...present({ before }),
-      })
+      const named = { project, person, requestId: requestId && idOrText(requestId) }
+      const filter = { ...shared, ...present({ ...named, from: start, to: end }) }
+      const page = { limit, ...present({ before }) }
+      const { events, next } = await readRegistryHistory(kernel, filter, page)
       if (next !== undefined) {
-        const parameters = Object.entries({ ...query, after: formatPlace(next) })
-        const search = new URLSearchParams(parameters.map(([name, value]) => [name, String(value)]))
-        reply.header('link', `<${kernel.config.publicUrl}/v1/history?${search}>; rel="next"`)
+        const url = `${kernel.config.publicUrl}/v1/history`
+        linkNext(reply, url, { ...query, after: formatPlace(next) })
       }
       const ledgers = events.map(({ ledgerId }) => ({ projectId: ledgerId }))
       const names = await readProjectNames(kernel.store.reader, ledgers)
