@@ -134,8 +134,8 @@ function applyToLives(lives: Map<string, KeyLife>, event: EventContent): void {
 }
 
 /**
- * The spans after an event. If the clock was set back before it, a span may end before it begins: then it
- * is empty, and the key counts as active for less time, never for more.
+ * The spans after an event, in order and apart. If the clock was set back before it, a span ends no earlier
+ * than it begins: the key counts as active for less time, never for more.
  */
 function spansAfter(
   before: readonly ActiveSpan[],
@@ -144,12 +144,13 @@ function spansAfter(
 ): readonly ActiveSpan[] {
   const isOver = (until: Members[string]) => until !== undefined && String(until) <= time
   const isNow = active === true && !isOver(expireTime)
-  const end = expireTime === undefined ? {} : { until: String(expireTime) }
   const last = before.at(-1)
-  if (last === undefined || isOver(last.until)) {
-    return isNow ? [...before, { from: time, ...end }] : before
-  }
-  return [...before.slice(0, -1), { from: last.from, ...(isNow ? end : { until: time }) }]
+  const isNew = last === undefined || isOver(last.until)
+  if (isNew && !isNow) return before
+  const from = isNew ? time : last.from
+  const until = isNow ? expireTime : time
+  const span = { from, ...(until !== undefined && { until: latest(from, String(until)) }) }
+  return [...(isNew ? before : before.slice(0, -1)), span]
 }
 
 /** Whether the key was active at the time (ISO 8601). */
@@ -185,16 +186,13 @@ export function historyText(
 
 /** The times of a key in the document; undefined if it was never active. */
 function timesOf({ spans, members, compromisedTime }: KeyLife) {
-  const [first, ...others] = spans
-    .filter(({ from, until }) => until === undefined || from < until)
-    .toSorted((a, b) => (a.from < b.from ? -1 : 1))
+  const [first, ...others] = spans.filter(({ from, until }) => from !== until)
   if (first === undefined) return undefined
   const gaps: { from: number; until: number }[] = []
   let end = first.until
   for (const { from, until } of others) {
-    if (end === undefined) break
-    if (end < from) gaps.push({ from: seconds(end), until: nextSecond(from) })
-    end = until && latest(end, until)
+    if (end !== undefined && end < from) gaps.push({ from: seconds(end), until: nextSecond(from) })
+    end = until
   }
   const [oldest, ...kept] = gaps.slice(-maxGaps)
   const inactive = oldest && [{ ...oldest, from: gaps[0]?.from ?? oldest.from }, ...kept]
