@@ -6,7 +6,6 @@ import type {
 import { publicUrl, startApp } from '../../support/app/app.ts'
 import { testClock } from '../../support/app/clock.ts'
 import { newProject, patchKey, registerKey, type TestProject } from '../../support/app/keys.ts'
-import { keyFor } from '../../support/keys/tokens.ts'
 
 const dayMs = 86_400_000
 const clock = testClock()
@@ -59,78 +58,37 @@ async function ofProject({ id }: TestProject): Promise<Warning[]> {
   return all
 }
 
-describe('a key that expires', () => {
-  test.each([
-    [0.5, 'critical'],
-    [6, 'warning'],
-    [29, 'info'],
-  ])('in %s days is a warning: %s', async (days, severity) => {
-    const project = await projectWith(days)
-    expect(await ofProject(project)).toEqual([
-      {
-        code: 'key_expires',
-        severity,
-        projectId: project.id,
-        projectName: project.name,
-        kid: project.kids[0],
-        label: 'n',
-        time: expect.any(String),
-        detail: expect.stringContaining('no key succeeds it'),
-      },
-    ])
-  })
+test('a key that expires is a warning, until its successor is registered', async () => {
+  const project = await projectWith(6)
+  const [kid] = project.kids
+  expect(await ofProject(project)).toEqual([
+    {
+      code: 'key_expires',
+      severity: 'warning',
+      projectId: project.id,
+      projectName: project.name,
+      kid,
+      label: 'n',
+      time: expect.any(String),
+      detail: expect.stringContaining('no key succeeds it'),
+    },
+  ])
+  // Although the census is older.
+  await registerKey(server, {}, project.keys)
+  const all = await listed(server.admin)
+  expect(all.filter(({ projectId }) => projectId === project.id)).toEqual([])
+})
 
-  test('in 31 days, or beside one with its label that outlives it, is none', async () => {
-    expect(await ofProject(await projectWith(31))).toEqual([])
-    expect(await ofProject(await projectWith(5, undefined))).toEqual([])
-    expect(await ofProject(await projectWith(5, 60))).toEqual([])
-  })
-
-  test('is one beside one that expires first or with it, and one that is off', async () => {
-    for (const expiries of [
-      [5, 3],
-      [5, 5],
-    ]) {
-      const project = await projectWith(...expiries)
-      expect((await ofProject(project)).map(({ code }) => code)).toContain('key_expires')
-    }
-    const project = await projectWith(5, undefined)
-    await patchKey(server, project.kids[1] ?? '', { active: false }, project.keys)
-    expect(await ofProject(project)).toMatchObject([{ kid: project.kids[0] }])
-  })
-
-  test('is one beside a newer key with another label, unless a rotation replaces it by that', async () => {
-    const project = await projectWith(5)
-    const [from] = project.kids
-    const to = await registerKey(server, { name: 'another signer' }, project.keys)
-    expect(await ofProject(project)).toMatchObject([{ code: 'key_expires', kid: from }])
-    const url = `/v1/projects/${project.name}/rotations`
-    const body = { from, to, tokenLifetime: 60 }
-    expect((await server.send('POST', url, { body })).statusCode).toBe(201)
-    expect(await ofProject(project)).toEqual([])
-    await patchKey(server, to, { active: false }, project.keys)
-    expect(await ofProject(project)).toMatchObject([{ code: 'key_expires', kid: from }])
-  })
-
-  test('in jwks.json is one beside an ML-DSA key, and so is the last one there that is off', async () => {
-    const project = await projectWith(5)
-    const { publicKeyPem } = keyFor('ML-DSA-44')
-    await registerKey(server, { algorithm: 'ML-DSA-44', publicKeyPem }, project.keys)
-    const [kid = ''] = project.kids
-    expect(await ofProject(project)).toMatchObject([{ code: 'key_expires', kid }])
-    await patchKey(server, kid, { active: false }, project.keys)
-    expect(await ofProject(project)).toMatchObject([
-      { code: 'no_active_key', detail: expect.stringContaining('jwks.json') },
-    ])
-  })
-
-  test('is none as soon as its successor is registered, although the census is older', async () => {
-    const project = await projectWith(5)
-    expect(await ofProject(project)).toHaveLength(1)
-    await registerKey(server, {}, project.keys)
-    const all: Warning[] = (await server.send('GET', '/v1/warnings')).json()
-    expect(all.filter(({ projectId }) => projectId === project.id)).toEqual([])
-  })
+test('a rotation replaces a key until its successor is off', async () => {
+  const project = await projectWith(5)
+  const [from] = project.kids
+  const to = await registerKey(server, { name: 'another signer' }, project.keys)
+  const url = `/v1/projects/${project.name}/rotations`
+  const body = { from, to, tokenLifetime: 60 }
+  expect((await server.send('POST', url, { body })).statusCode).toBe(201)
+  expect(await ofProject(project)).toEqual([])
+  await patchKey(server, to, { active: false }, project.keys)
+  expect(await ofProject(project)).toMatchObject([{ code: 'key_expires', kid: from }])
 })
 
 test('a change is a warning at once, although the census is older', async () => {
@@ -138,9 +96,9 @@ test('a change is a warning at once, although the census is older', async () => 
   await warnings()
   await patchKey(server, project.kids[0] ?? '', { active: false }, project.keys)
   const all = await listed(server.admin)
-  expect(all.filter(({ projectId }) => projectId === project.id)).toMatchObject([
-    { code: 'no_active_key' },
-  ])
+  const warning = { code: 'no_active_key', severity: 'warning', projectName: project.name }
+  expect(all.filter(({ projectId }) => projectId === project.id)).toMatchObject([warning])
+  expect(await ofProject(project)).toMatchObject([warning])
 })
 
 test('a day after the last census there is another one before the response', async () => {
@@ -162,16 +120,7 @@ test('if the keys cannot be counted, there is no old list but an error', async (
   await listed(server.admin)
 })
 
-test('a project with keys and none that is active is a warning, an empty one is none', async () => {
-  const project = await projectWith(undefined)
-  await patchKey(server, project.kids[0] ?? '', { active: false }, project.keys)
-  expect(await ofProject(project)).toMatchObject([
-    { code: 'no_active_key', severity: 'warning', projectName: project.name },
-  ])
-  expect(await ofProject(await projectWith())).toEqual([])
-})
-
-test('API keys that expire or are not used are warnings for their admins alone', async () => {
+test('API keys that expire are warnings for their admins alone', async () => {
   const project = await projectWith()
   const body = { name: 'leaving', role: 'reader', project: project.id, expireTime: inDays(5) }
   const { id } = (await server.send('POST', '/v1/api-keys', { body })).json()
@@ -186,12 +135,6 @@ test('API keys that expire or are not used are warnings for their admins alone',
   for (const secret of [reader, other]) {
     expect((await listed(secret)).filter(({ apiKeyId }) => apiKeyId === id)).toEqual([])
   }
-  const forever = { name: 'forgotten', role: 'reader', project: project.id }
-  const unused = (await server.send('POST', '/v1/api-keys', { body: forever })).json()
-  clock.advance(91 * dayMs)
-  const found = (await warnings()).filter(({ apiKeyId }) => apiKeyId === unused.id)
-  expect(found).toMatchObject([{ code: 'api_key_unused', severity: 'info', label: 'forgotten' }])
-  expect(found[0]?.detail).toContain('never used')
 })
 
 test('the warnings are counted for Prometheus, and sorted by urgency', async () => {

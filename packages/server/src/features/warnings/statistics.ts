@@ -2,7 +2,7 @@ import { storageUnavailable } from '../../kernel/faults.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import type { Census, KeyCount } from '../../kernel/records.ts'
 import { oneFor } from '../../kernel/shared.ts'
-import { now } from '../../kernel/values/times.ts'
+import { earliest, now } from '../../kernel/values/times.ts'
 
 /** Counting reads an index entry for every key, so it is repeated no sooner than this. */
 const recountMs = 60_000
@@ -12,21 +12,6 @@ const maxAgeMs = 2 * recountMs
 
 /** Changes beyond these wait for the next census. */
 const maxChanged = 200
-
-/** `active`: but not compromised. */
-type CountedState = 'compromised' | 'active' | 'off' | 'expired'
-
-interface KeyFigures {
-  /** As last counted; empty before the first census. */
-  keys: { algorithm: string; state: CountedState; count: number }[]
-  warnings: Census['warnings']
-  /** Seconds until the next active key expires; absent if none does. */
-  nextExpiry?: number
-  /** Seconds since the last census; absent before it. */
-  ageSeconds?: number
-  /** Whether the last census failed. */
-  hasFailed: boolean
-}
 
 /** Counts the registry. Each use takes another census in the background, if it is time. */
 export const keyStatisticsOf = oneFor(({ store, clock, onCommit }: Kernel) => {
@@ -69,13 +54,22 @@ export const keyStatisticsOf = oneFor(({ store, clock, onCommit }: Kernel) => {
   }
   const isRecent = (time: number) => clock.monotonic() - time < maxAgeMs
   return {
-    /** Never waits, and never throws. */
-    figures(): KeyFigures {
+    /**
+     * What was last counted, and the seconds since then and until the next active key expires. Never waits, and
+     * never throws.
+     */
+    figures() {
       countIfDue()
-      const age =
-        countedAt === undefined ? {} : { ageSeconds: (clock.monotonic() - countedAt) / 1_000 }
       const { keys = [], warnings = [] } = last ?? {}
-      return { ...summarize(keys, clock.now()), warnings, ...age, hasFailed }
+      const active = keys.filter(({ enabled, expired }) => enabled && !expired)
+      const next = earliest(...active.map(({ firstExpiry }) => firstExpiry))
+      return {
+        keys: keys.map((count) => ({ ...count, state: stateOf(count) })),
+        warnings,
+        nextExpiry: next === undefined ? next : (Date.parse(next) - clock.now()) / 1_000,
+        ageSeconds: countedAt === undefined ? countedAt : (clock.monotonic() - countedAt) / 1_000,
+        hasFailed,
+      }
     },
     /**
      * The projects that had warnings at a census of the last two minutes, the most urgent ones first, and those
@@ -94,20 +88,8 @@ export const keyStatisticsOf = oneFor(({ store, clock, onCommit }: Kernel) => {
   }
 })
 
-function summarize(
-  counts: readonly KeyCount[],
-  time: number,
-): Pick<KeyFigures, 'keys' | 'nextExpiry'> {
-  const expiries = counts
-    .filter((count) => ['active', 'compromised'].includes(stateOf(count)))
-    .flatMap(({ firstExpiry }) => (firstExpiry === undefined ? [] : [Date.parse(firstExpiry)]))
-  const keys = counts.map((count) => ({ ...count, state: stateOf(count) }))
-  if (expiries.length === 0) return { keys }
-  return { keys, nextExpiry: (Math.min(...expiries) - time) / 1_000 }
-}
-
 /** Consistent with `keyState`, which tells active keys apart by more than is counted. */
-function stateOf({ enabled, expired, compromised }: KeyCount): CountedState {
+function stateOf({ enabled, expired, compromised }: KeyCount): string {
   if (expired) return 'expired'
   if (!enabled) return 'off'
   return compromised ? 'compromised' : 'active'
