@@ -61,78 +61,48 @@ export const TokenCheckRequest = requestBody(
 )
 export type TokenCheckRequest = Static<typeof TokenCheckRequest>
 
-export const TokenCheck = Type.Object(
-  {
-    valid: flag(
-      'Whether a verifier that allows no clock skew would accept the token now, or would have at `at`.',
-      false,
-    ),
-    reason: Type.Optional(
-      Type.Enum(Object.values(tokenCheckReasons), {
-        description: 'Why the token is not valid: the reason for the failed step.',
-        examples: ['key_inactive'],
+export const TokenCheck = component('TokenCheck', 'Why a token would or would not verify.', {
+  valid: flag(
+    'Whether a verifier that allows no clock skew would accept the token now, or would have at `at`.',
+    false,
+  ),
+  reason: Type.Optional(
+    Type.Enum(Object.values(tokenCheckReasons), {
+      description: 'Why the token is not valid: the reason for the failed step.',
+      examples: ['key_inactive'],
+    }),
+  ),
+  steps: Type.Array(
+    Type.Object({
+      step: Type.Enum(tokenCheckSteps, { examples: ['key_active'] }),
+      outcome: Type.Enum([...tokenCheckOutcomes], {
+        description:
+          '`warned`: some verifiers reject the token for this. `skipped`: nothing was compared.',
+        examples: ['failed'],
       }),
+      detail: Type.String({ examples: ['The key is deactivated.'] }),
+    }),
+    { description: 'The steps in order, up to the first that failed.' },
+  ),
+  header: Type.Optional(JsonObject('The header, if it could be decoded. It is not verified.')),
+  claims: Type.Optional(
+    JsonObject(
+      'The claims, if they could be decoded. They are verified only if `signature` passed.',
     ),
-    steps: Type.Array(
-      Type.Object({
-        step: Type.Enum(tokenCheckSteps, { examples: ['key_active'] }),
-        outcome: Type.Enum([...tokenCheckOutcomes], {
-          description:
-            '`warned`: some verifiers reject the token for this. `skipped`: nothing was compared.',
-          examples: ['failed'],
-        }),
-        detail: Type.String({ examples: ['The key is deactivated.'] }),
-      }),
-      { description: 'The steps in order, up to the first that failed.' },
-    ),
-    header: Type.Optional(JsonObject('The header, if it could be decoded. It is not verified.')),
-    claims: Type.Optional(
-      JsonObject(
-        'The claims, if they could be decoded. They are verified only if `signature` passed.',
-      ),
-    ),
-    key: Type.Optional(
-      Type.Object(
-        {
-          id: Uuid,
-          publishedKid: Type.Optional(Type.String({ examples: ['orders-2026-05'] })),
-          label: Type.String({ examples: ['orders service, spring 2026'] }),
-          jwsAlgorithm: Type.String({ examples: ['RS256'] }),
-          active: Type.Boolean({ examples: [false] }),
-        },
-        { description: 'The key of the project with this `kid`.' },
-      ),
-    ),
-  },
-  {
-    $id: 'TokenCheck',
-    description: 'Why a token would or would not verify.',
-    examples: [
+  ),
+  key: Type.Optional(
+    Type.Object(
       {
-        valid: false,
-        reason: 'key_inactive',
-        steps: [
-          { step: 'well_formed', outcome: 'passed', detail: 'A JWT of three parts.' },
-          { step: 'kid_present', outcome: 'passed', detail: 'The header names a key.' },
-          {
-            step: 'kid_known',
-            outcome: 'passed',
-            detail: 'The project has this key: “orders service, spring 2026”.',
-          },
-          { step: 'key_active', outcome: 'failed', detail: 'The key is deactivated.' },
-        ],
-        header: { alg: 'RS256', kid: '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71' },
-        claims: { sub: 'alice' },
-        key: {
-          id: '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71',
-          label: 'orders service, spring 2026',
-          jwsAlgorithm: 'RS256',
-          active: false,
-        },
+        id: Uuid,
+        publishedKid: Type.Optional(Type.String({ examples: ['orders-2026-05'] })),
+        label: Type.String({ examples: ['orders service, spring 2026'] }),
+        jwsAlgorithm: Type.String({ examples: ['RS256'] }),
+        active: Type.Boolean({ examples: [false] }),
       },
-    ],
-  },
-)
+      { description: 'The key of the project with this `kid`.' },
+    ),
+  ),
+})
 export type TokenCheck = Static<typeof TokenCheck>
 
 export const KeyCheckRequest = requestBody('KeyCheckRequest', {
