@@ -15,15 +15,8 @@ describe('a report', () => {
     const [lastTime, lastExp] = [server.timeIn(0), server.timeIn(hourMs)]
     const response = await server.report(used)
     expect([response.statusCode, response.json()]).toEqual([200, { unknown: [] }])
-    const use = {
-      since: lastTime,
-      interval: 3_600,
-      reporters: 1,
-      silent: 0,
-      lastTime,
-      lastReporter: 'orders-api',
-      lastExp,
-    }
+    const counted = { since: lastTime, interval: 3_600, reporters: 1, silent: 0 }
+    const use = { ...counted, lastTime, lastReporter: 'orders-api', lastExp }
     expect(await server.use(used)).toEqual(use)
     const states = await server.send('GET', `/v1/projects/${used.name}/key-states`)
     expect(states.json()).toEqual([expect.objectContaining({ kid: used.kid, use })])
@@ -48,14 +41,14 @@ describe('a report', () => {
   test('of kids that no key has names them by their index, and stores the others', async () => {
     const used = await server.usedKey()
     const published = await registerKey(server, { publishedKid: 'signer-1' }, used.keys)
-    const use = { lastTime: server.timeIn(0) }
-    const uses = [
-      { kid: 'unknown', ...use },
-      { kid: 'signer-1', ...use },
-    ]
-    const response = await server.report(used, { uses })
+    const use = { lastTime: server.timeIn(0), lastExp: '9999-12-31T00:00:00Z' }
+    const response = await server.report(used, {
+      uses: ['unknown', 'signer-1'].map((kid) => ({ kid, ...use })),
+    })
     expect(response.json()).toEqual({ unknown: [0] })
-    expect(await server.use(used, published)).toMatchObject(use)
+    // A distant end counts for a year after the last use.
+    const lastExp = server.timeIn(365 * 24 * hourMs)
+    expect(await server.use(used, published)).toMatchObject({ ...use, lastExp })
     expect(await server.use(used)).not.toHaveProperty('lastTime')
   })
 
@@ -99,14 +92,6 @@ describe('a report', () => {
     await commit(requestId)
     await commit(requestId)
     await expect(commit(newId())).rejects.toMatchObject({ code: 'rate_limited' })
-  })
-
-  test('of a token with a distant end counts it for a year after its last use', async () => {
-    const used = await server.usedKey()
-    const use = { kid: used.kid, lastTime: server.timeIn(0) }
-    await server.report(used, { uses: [{ ...use, lastExp: '9999-12-31T00:00:00Z' }] })
-    const lastExp = server.timeIn(365 * 24 * hourMs)
-    expect(await server.use(used)).toMatchObject({ lastExp })
   })
 
   test.each([
@@ -162,18 +147,6 @@ describe('no report of a key', () => {
     await server.report(used, { interval: 120, uses: [] })
     expect(await server.use(used)).toEqual({ since: server.timeIn(0), ...both })
   })
-
-  test('by any verifier, since all are silent, leaves none that reports', async () => {
-    const used = await server.usedKey()
-    await server.report(used)
-    server.clock.advance(3 * hourMs)
-    expect(await server.use(used)).toMatchObject({
-      reporters: 0,
-      silent: 1,
-      silentSince: server.timeIn(-3 * hourMs),
-      lastReporter: 'orders-api',
-    })
-  })
 })
 
 describe('the name of a reporter', () => {
@@ -209,20 +182,25 @@ describe('the name of a reporter', () => {
 
   test('is one of 20 of its API key at most, and one of 1,000 in its project', async () => {
     const used = await server.usedKey()
-    const apiKeys: string[] = []
-    for (let index = 0; index < 1_000; index += 1) {
-      if (index % 20 === 0) apiKeys.push(await server.apiKey('reader', used.id))
-      const reporter = `verifier-${index}`
-      const reported = await server.report(used, { reporter }, apiKeys.at(-1))
+    const apiKey = await server.apiKey('reader', used.id)
+    for (let index = 0; index < 20; index += 1) {
+      const reported = await server.report(used, { reporter: `verifier-${index}` }, apiKey)
       expect(reported.statusCode, reported.body).toBe(200)
-      if (index !== 19) continue
-      const refused = await server.report(used, { reporter: 'one-more' }, apiKeys.at(-1))
-      expect(refused.json()).toMatchObject({ code: 'reporter_limit_reached', limit: 20 })
     }
+    const own = await server.report(used, { reporter: 'one-more' }, apiKey)
+    expect(own.json()).toMatchObject({ code: 'reporter_limit_reached', limit: 20 })
+    // As 49 other API keys would.
+    await server.database.execute(
+      `insert into key_reporter select project_id, reporter || '-' || number.value, owner || number.value / 20,
+        report_interval, since, report_time, request_id
+      from key_reporter, (with recursive n(value) as (select 1 union all select value + 1 from n where value < 49)
+        select value from n) as number where project_id = ?`,
+      used.id,
+    )
     const refused = await server.report(used, { reporter: 'one-more' })
     expect(refused.json()).toMatchObject({ code: 'reporter_limit_reached', limit: 1_000 })
     server.clock.advance(minuteMs)
-    const again = await server.report(used, { reporter: 'verifier-7' }, apiKeys[0])
+    const again = await server.report(used, { reporter: 'verifier-7' }, apiKey)
     expect(again.statusCode).toBe(200)
     expect(await server.use(used)).toMatchObject({ reporters: 1_000 })
   })
@@ -249,12 +227,14 @@ describe('a read', () => {
     }
   })
 
-  test('shows a silence at once, whoever cached it before', async () => {
+  test('shows at once that all are silent, whoever cached it before', async () => {
     const used = await server.usedKey()
     await server.report(used)
+    const silentSince = server.timeIn(0)
     for (const _again of [1, 2, 3]) expect(await server.use(used)).toMatchObject({ silent: 0 })
     server.clock.advance(3 * hourMs)
-    expect(await server.use(used)).toMatchObject({ silent: 1 })
+    const silent = { reporters: 0, silent: 1, silentSince, lastReporter: 'orders-api' }
+    expect(await server.use(used)).toMatchObject(silent)
   })
 
   test('gives an ETag with which the key can be changed after the next report', async () => {
@@ -319,7 +299,7 @@ test('a verifier that is removed takes its uses with it, and those of others sta
 test('a read gets the last use of each key alone, however many verifiers have seen it', async () => {
   const used = await server.usedKey()
   const kids = [used.kid]
-  while (kids.length < 30) kids.push(await registerKey(server, {}, used.keys))
+  while (kids.length < 10) kids.push(await registerKey(server, {}, used.keys))
   const { context } = server
   let characters = 0
   const counting = {
@@ -339,9 +319,9 @@ test('a read gets the last use of each key alone, however many verifiers have se
   const uses = kids.map((kid) => ({ kid, lastTime }))
   await server.report(used, { uses })
   const one = await count()
-  for (let index = 1; index < 20; index += 1) {
+  for (let index = 1; index < 10; index += 1) {
     await server.report(used, { reporter: `verifier-${index}`, uses })
   }
   // Each verifier has a row of its own without the keys.
-  expect((await count()) - one).toBeLessThan(19 * 400)
+  expect((await count()) - one).toBeLessThan(9 * 400)
 })

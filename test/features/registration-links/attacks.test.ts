@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { newApiKeySecret } from '../../../packages/server/src/kernel/access/secrets.ts'
 import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
-import { keysUrl, patchKey, registerKey } from '../../support/app/keys.ts'
+import { keysUrl, newProject, patchKey, registerKey } from '../../support/app/keys.ts'
 import {
   type Browser,
   bringKey,
@@ -155,9 +155,9 @@ describe('the session of a link', () => {
   })
 
   test('is bound to its project: others do not exist, by id or name', async () => {
-    const other = await server.send('POST', '/v1/projects', { body: { name: 'other' } })
+    const { id } = await newProject(server, 'other')
     const browser = await newBrowser(server)
-    for (const project of ['other', other.json().id]) {
+    for (const project of ['other', id]) {
       const url = `/v1/projects/${project}/jwt-keys`
       const answer = await browser.send('POST', url, keyBody())
       expect(answer.json().code).toBe('project_not_found')
@@ -165,11 +165,7 @@ describe('the session of a link', () => {
   })
 
   test('knows no key that did not come through its link', async () => {
-    const [one, two] = [await createLink(server), await createLink(server)]
-    const [browser, stranger] = [
-      await openLink(server, one.secret),
-      await openLink(server, two.secret),
-    ]
+    const [browser, stranger] = [await newBrowser(server), await newBrowser(server)]
     const { publicKeyPem, privateKey } = ecKey()
     const direct = await registerKey(server, { publicKeyPem })
     const foreign = await bringKey(stranger)
@@ -236,6 +232,7 @@ describe('the session of a link', () => {
     const { cookie, headers: own } = await openLink(server, secret)
     const [name = '', inCookie = ''] = cookie.split('=')
     for (const headers of [
+      { 'x-api-key': server.admin },
       { 'x-api-key': secret },
       { 'x-api-key': inCookie },
       { 'x-api-key': 'session', cookie },
@@ -250,26 +247,20 @@ describe('the session of a link', () => {
     }
   })
 
-  test('of an API key is none, whatever its role', async () => {
-    const answer = await server.send('GET', `${sessionsUrl}/self`)
-    expect([answer.statusCode, answer.json().code]).toEqual([401, 'invalid_session'])
-  })
-
-  test('a private key that is sent by it is an incident of its project', async () => {
-    const { id, secret } = await createLink(server)
-    const browser = await openLink(server, secret)
-    const answer = await browser.send('POST', keysUrl, keyBody(privatePem(ecKey())))
-    expect(answer.json().code).toBe('private_key_submitted')
-    const last = (await server.events()).at(-1)
-    expect([last?.type, last?.actor.link?.id]).toEqual(['private_key.refused', id])
-  })
-
   test('records ten private keys a minute, and blocks all that it sends', async () => {
     const [one, other] = [await newBrowser(server), await newBrowser(server)]
     const { revision } = await payments()
     const sent = Array.from({ length: 12 }, () => ecKey())
-    for (const key of sent) await one.send('POST', keysUrl, keyBody(privatePem(key)))
+    for (const key of sent) {
+      const answer = await one.send('POST', keysUrl, keyBody(privatePem(key)))
+      expect(answer.json().code).toBe('private_key_submitted')
+    }
     expect((await payments()).revision).toBe(revision + 10)
+    const last = (await server.events()).at(-1)
+    expect([last?.type, last?.actor.link?.id]).toEqual([
+      'private_key.refused',
+      one.opened.json().id,
+    ])
     const blocked = await one.send('POST', keysUrl, keyBody(sent.at(-1)?.publicKeyPem))
     expect(blocked.json().code).toBe('compromised_key')
     await other.send('POST', keysUrl, keyBody(privatePem(ecKey())))
@@ -329,27 +320,23 @@ describe('the session of a link', () => {
   })
 })
 
-describe('the end of a link', () => {
-  test('ends its session with the next request: by expiry', async () => {
-    const browser = await newBrowser(server)
+describe('the end of a link ends its session with the next request:', () => {
+  test.each<[string, (id: string) => unknown]>([
+    ['expiry', () => server.clock.advance(7 * dayMs)],
+    ['revocation', (id) => server.send('DELETE', `${linksUrl}/${id}`)],
+  ])('%s', async (_how, end) => {
+    const { id, secret } = await createLink(server)
+    const browser = await openLink(server, secret)
     const { kid } = await bringKey(browser)
-    server.clock.advance(7 * dayMs)
+    await end(id)
     expect(await ended(browser)).toEqual(invalid)
     expect((await browser.send('GET', `${keysUrl}/${kid}`)).statusCode).toBe(401)
+    await expectNotFound(secret, { cookie: browser.cookie })
     expect((await server.send('GET', `${keysUrl}/${kid}`)).statusCode).toBe(200)
   })
 
-  test('ends its session with the next request: by revocation', async () => {
-    const { id, secret } = await createLink(server)
-    const browser = await openLink(server, secret)
-    expect((await browser.send('GET', `${sessionsUrl}/self`)).statusCode).toBe(200)
-    await server.send('DELETE', `${linksUrl}/${id}`)
-    expect(await ended(browser)).toEqual(invalid)
-    await expectNotFound(secret, { cookie: browser.cookie })
-  })
-
-  test('ends its session with the next request: by the deletion of its project', async () => {
-    await server.send('POST', '/v1/projects', { body: { name: 'doomed' } })
+  test('the deletion of its project', async () => {
+    await newProject(server, 'doomed')
     const browser = await newBrowser(server, {}, '/v1/projects/doomed/registration-links')
     await server.send('DELETE', '/v1/projects/doomed')
     expect(await ended(browser)).toEqual(invalid)
@@ -358,7 +345,7 @@ describe('the end of a link', () => {
 
 test('a link of one project is not found in another', async () => {
   const { id } = await createLink(server)
-  await server.send('POST', '/v1/projects', { body: { name: 'elsewhere' } })
+  await newProject(server, 'elsewhere')
   for (const method of ['GET', 'DELETE'] as const) {
     const answer = await server.send(method, `/v1/projects/elsewhere/registration-links/${id}`)
     expect(answer.json().code).toBe('link_not_found')

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { publicUrl } from '../../support/app/app.ts'
-import { keysUrl, patchKey } from '../../support/app/keys.ts'
+import { keysUrl, newProject, patchKey } from '../../support/app/keys.ts'
 import {
   bringKey,
   createLink,
@@ -81,21 +81,19 @@ test('a key that waits for approval is in warnings until somebody activates it',
   expect(await waiting()).toEqual([])
 })
 
-test('a link may let keys be active at once, and accept some algorithms only', async () => {
-  const link = await createLink(server, { newKeys: 'active', algorithms: ['ES384', 'ES256'] })
-  const browser = await openLink(server, link.secret)
-  expect(browser.opened.json().algorithms).toEqual(['ES256', 'ES384'])
+test('a link may let keys be active at once, accept some algorithms only, and lead back', async () => {
+  const returnUrl = `${returnOrigin}/done?customer=7`
+  const terms = { newKeys: 'active', algorithms: ['ES384', 'ES256'], returnUrl }
+  const browser = await newBrowser(server, terms)
+  expect(browser.opened.json()).toMatchObject({ returnUrl, algorithms: ['ES256', 'ES384'] })
   const { kid, sign } = await bringKey(browser)
   expect((await browser.send('GET', `${keysUrl}/${kid}`)).json().active).toBe(true)
   const check = await browser.send('POST', tokenChecksUrl, { token: sign() })
   expect(check.json().steps).toContainEqual(
     expect.objectContaining({ step: 'key_active', outcome: 'passed' }),
   )
-  const { publicKeyPem } = ecKey('P-521')
-  const refused = await browser.send('POST', keysUrl, {
-    ...keyBody(publicKeyPem),
-    algorithm: 'ES512',
-  })
+  const body = { ...keyBody(ecKey('P-521').publicKeyPem), algorithm: 'ES512' }
+  const refused = await browser.send('POST', keysUrl, body)
   expect(refused.json().errors).toMatchObject([
     { pointer: '/algorithm', code: 'algorithm_not_allowed' },
   ])
@@ -123,12 +121,6 @@ test.each([
   expect(answer.json().errors).toMatchObject([{ pointer, code }])
 })
 
-test('a return address of a known origin is shown, and leads nowhere else', async () => {
-  const returnUrl = `${returnOrigin}/done?customer=7`
-  const browser = await newBrowser(server, { returnUrl })
-  expect(browser.opened.json().returnUrl).toBe(returnUrl)
-})
-
 test('the states of links that end', async () => {
   const opened = await createLink(server)
   await openLink(server, opened.secret)
@@ -152,35 +144,13 @@ test('the states of links that end', async () => {
   ])
 })
 
-test('at most a hundred links of a project are open', async () => {
-  const { json } = await server.send('POST', '/v1/projects', { body: { name: 'many' } })
-  const url = `/v1/projects/${json().name}/registration-links`
-  const all = []
-  for (let count = 0; count < 100; count += 1) all.push(await createLink(server, {}, url))
-  const [first, second] = all
-  const refused = await server.send('POST', url, { body: { note: 'one more' } })
-  expect([refused.statusCode, refused.json()]).toMatchObject([
-    409,
-    { code: 'link_limit_reached', limit: 100 },
-  ])
-  await openLink(server, first?.secret ?? '')
-  await server.send('DELETE', `${url}/${second?.id}`)
-  await createLink(server, {}, url)
-  await createLink(server, {}, url)
-  expect((await server.send('POST', url, { body: { note: 'n' } })).statusCode).toBe(409)
-})
-
 test('the notes are erased with the project, whose ledger keeps the rest', async () => {
-  const name = 'short-lived'
-  await server.send('POST', '/v1/projects', { body: { name } })
+  const { name } = await newProject(server, 'short-lived')
   const url = `/v1/projects/${name}/registration-links`
   const note = 'Erika Mustermann'
   const { secret } = await createLink(server, { note }, url)
   await server.send('DELETE', `/v1/projects/${name}`)
-  const rows = await server.database.query(
-    'select note from registration_link where note = ?',
-    note,
-  )
-  expect(rows).toEqual([])
+  const query = 'select note from registration_link where note = ?'
+  expect(await server.database.query(query, note)).toEqual([])
   expect((await exchange(server, secret)).json().code).toBe('link_not_found')
 })

@@ -32,13 +32,9 @@ for (let project = 0; project < 30; project += 1) {
 for (const table of ['jwt_key', 'event', 'published_kid', 'project', 'ledger']) {
   await database.execute(`analyze ${table}`)
 }
-const reads = await openReads(database.url)
-const db = reads.db
-const close = reads.close
+const { db, close } = await openReads(database.url)
 
-afterAll(async () => {
-  await close()
-})
+afterAll(close)
 
 const uuid = newId()
 const queries: [string, (db: Db) => Promise<unknown>][] = [
@@ -96,13 +92,6 @@ test('a key that two indexes find leaves room for one that only its label names'
   const found = await findKeys(db, createNeedle('twice-found'), 2)
   const labels = new Set(found.map(({ label }) => label))
   expect(labels).toEqual(new Set(['twice-found', 'not twice-found']))
-})
-
-test('the beginning of an id that thousands of events have finds keys all the same', async () => {
-  const found = await findKeys(db, createNeedle(key.id.slice(0, 8)), 20)
-  expect(found.length).toBeGreaterThan(0)
-  expect(found.length).toBeLessThanOrEqual(20)
-  expect(await findKeys(db, createNeedle(key.id), 20)).toMatchObject([{ id: key.id, projectId }])
 })
 
 test('a key is found by the beginning of its kid that many deleted keys share', async () => {
