@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import type { Insertable } from 'kysely'
 import { afterAll, expect, test } from 'vitest'
+import { createKysely } from '../../../packages/server/src/kernel/storage/postgres/database.ts'
 import type { Tables } from '../../../packages/server/src/kernel/storage/schema.ts'
 import { openMigrated } from '../../../packages/server/src/kernel/storage/sqlite/opening.ts'
 import {
-  allSettledInOrder,
   insertion,
   pipeline,
   statement,
@@ -91,11 +91,13 @@ test('concurrent steps have all settled when the error of the first failed one i
     ended.push(name)
     if (fails) throw new Error(name)
   }
-  const failing = allSettledInOrder([
+  const postgres = createKysely(async () => ({ rows: [] }))
+  const failing = pipeline(
+    postgres,
     step('first', 2, false),
     step('second', 4, true),
     step('third', 1, true),
-  ])
+  )
   await expect(failing).rejects.toThrow('second')
   expect(ended).toEqual(['third', 'first', 'second'])
 })

@@ -19,16 +19,26 @@ export function createKernel(context: Context, readCaller: ReadCaller, hooks: Ho
   return {
     ...context,
     hooks,
-    store: withCommitNotices(
-      context.store,
-      (ledgerId) => {
-        for (const listener of commitListeners) listener(ledgerId)
-        watch.checkNow(ledgerId)
+    /**
+     * Gives notice of every commit before it resolves, so that the process never serves a copy that is older
+     * than a change it acknowledged. A failed commit also gives notice, because it may have taken place.
+     */
+    store: {
+      ...context.store,
+      async commit(kind, change) {
+        if (hasOrigin(change) && !kind.isUnlimited) {
+          for (const admit of admissions) admit(change.origin)
+        }
+        try {
+          return await context.store.commit(kind, change)
+        } finally {
+          for (const ledgerId of kind.ledgers(change)) {
+            for (const listener of commitListeners) listener(ledgerId)
+            watch.checkNow(ledgerId)
+          }
+        }
       },
-      (origin) => {
-        for (const admit of admissions) admit(origin)
-      },
-    ),
+    } satisfies Store,
     watch,
     readCaller,
     /** Calls it with the origin of each change before the commit, which fails if it throws. */
@@ -44,29 +54,6 @@ export function createKernel(context: Context, readCaller: ReadCaller, hooks: Ho
       isClosed = true
       for (const listener of closeListeners) listener()
       watch.close()
-    },
-  }
-}
-
-/**
- * The store, with a notice of every commit before it resolves, so that the process never serves a
- * copy that is older than a change it acknowledged. A failed commit also sends a notice, because it
- * may have taken place. `admit` is called with the origin of each change before, and throws to reject it.
- */
-export function withCommitNotices(
-  store: Store,
-  notify: (ledgerId: string) => void,
-  admit: (origin: Origin) => void = () => {},
-): Store {
-  return {
-    ...store,
-    async commit(kind, change) {
-      if (hasOrigin(change) && !kind.isUnlimited) admit(change.origin)
-      try {
-        return await store.commit(kind, change)
-      } finally {
-        for (const ledgerId of kind.ledgers(change)) notify(ledgerId)
-      }
     },
   }
 }

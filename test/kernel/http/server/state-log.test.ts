@@ -4,10 +4,10 @@ import { expect, test } from 'vitest'
 import { features } from '../../../../packages/server/src/features.ts'
 import { createReadCaller } from '../../../../packages/server/src/kernel/access/callers.ts'
 import type { Store } from '../../../../packages/server/src/kernel/context.ts'
+import { storageUnavailable } from '../../../../packages/server/src/kernel/faults.ts'
 import { createHooks } from '../../../../packages/server/src/kernel/hooks.ts'
 import { addDatabaseLog } from '../../../../packages/server/src/kernel/http/hooks/logging.ts'
 import { createKernel } from '../../../../packages/server/src/kernel/kernel.ts'
-import { unavailable } from '../../../../packages/server/src/kernel/storage/postgres/errors.ts'
 import { startApp } from '../../../support/app/app.ts'
 import { testClock } from '../../../support/app/clock.ts'
 import { keysUrl } from '../../../support/app/keys.ts'
@@ -89,7 +89,10 @@ test('a first read that takes longer, as on a busy machine, is no lost database'
 test('a starting server says at once and once a minute why its database cannot be reached', async () => {
   const readiness = { starting: true, shuttingDown: false }
   let cause: string | undefined
-  const log = startLog(() => Promise.reject(unavailable('not ready', cause)), readiness)
+  const log = startLog(
+    () => Promise.reject(storageUnavailable('not ready', undefined, cause)),
+    readiness,
+  )
   const nextRead = async () => {
     const { length } = log.outcomes
     await expect.poll(() => log.outcomes.length).toBeGreaterThan(length + 1)

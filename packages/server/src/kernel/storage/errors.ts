@@ -172,13 +172,32 @@ export function isTimeout(error: unknown): boolean {
 /** Turns errors of the database into `storage_unavailable`, and leaves others as they are. */
 export function toStorageError(error: unknown): unknown {
   if (error instanceof PubringError) return error
-  const { detail }: Meaning = meanings[classify(error)]
-  return detail === undefined ? error : storageUnavailable(detail, undefined, error)
+  const fault = classify(error)
+  return fault === 'other' ? error : faultError(fault, error)
 }
 
 /** Turns errors of a read into `storage_unavailable`: whatever the database reports, it could not be read. */
 export function toReadError(error: unknown): unknown {
   const isReported = sqlState(error) !== undefined || resultCode(error) !== 0
   if (!isReported || classify(error) !== 'other') return toStorageError(error)
-  return storageUnavailable(meanings.unreadable.detail, undefined, error)
+  return faultError('unreadable', error)
+}
+
+/** The error of a request that the fault keeps from its response. */
+export function faultError(fault: Exclude<StorageFault, 'other'>, cause?: unknown): PubringError {
+  return storageUnavailable(meanings[fault].detail, undefined, cause)
+}
+
+/** The outcome of a commit could not be determined. */
+export function unconfirmedChange(cause?: unknown): PubringError {
+  return storageUnavailable(
+    'The database was lost before it confirmed the change. Check whether the change was made; if not, repeat it.',
+    undefined,
+    cause,
+  )
+}
+
+export function queueFull(): PubringError {
+  const detail = 'Too many requests are waiting for the database. Try again shortly.'
+  return new PubringError('overloaded', detail, { retryAfter: 1 })
 }

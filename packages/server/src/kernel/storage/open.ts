@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { describeCause } from '../../errors.ts'
 import { requireRegularFile } from '../../runtime/files.ts'
 import { findProjectRecord } from '../access/stored-projects.ts'
@@ -159,23 +158,20 @@ export interface DatabaseReport {
 /** Counts keys of each state at the time (ISO 8601). */
 type CountKeys = (db: Db, time: string) => Promise<KeyCount[]>
 
-/** Reads the state without changing anything. Rejects if the database cannot be used. */
+/** Reads the state without changing anything. Rejects if the database is missing or cannot be used. */
 export async function inspectDatabase(
   database: { databaseUrl: string; databaseReplicaUrl?: string },
-  countKeys?: CountKeys,
+  countKeys: CountKeys,
 ): Promise<DatabaseReport> {
   const { databaseUrl: url, databaseReplicaUrl: replicaUrl } = database
-  const report: DatabaseReport = { engine: 'SQLite', hosts: [] }
-  if (isPostgres(url)) {
-    const { inspectHosts } = await import('./postgres/startup.ts')
-    const urls = replicaUrl === undefined ? [url] : [url, replicaUrl]
-    report.hosts = (await Promise.all(urls.map(inspectHosts))).flat()
-    report.engine = 'PostgreSQL'
-    if (!report.hosts.some(({ role }) => /^(primary|read-only)$/.test(role))) return report
-  } else if (!existsSync(sqliteFileOf(url))) {
-    return { ...report, schema: 'none' }
+  if (!isPostgres(url)) {
+    return { engine: 'SQLite', hosts: [], ...(await readContent(url, countKeys)) }
   }
-  if (!isPostgres(url)) return { ...report, ...(await readContent(url, countKeys)) }
+  const { inspectHosts } = await import('./postgres/startup.ts')
+  const urls = replicaUrl === undefined ? [url] : [url, replicaUrl]
+  const hosts = (await Promise.all(urls.map(inspectHosts))).flat()
+  const report = { engine: 'PostgreSQL', hosts } as const
+  if (!hosts.some(({ role }) => /^(primary|read-only)$/.test(role))) return report
   const content = await readContent(url, countKeys).catch((error) => ({
     problem: describeCause(error) ?? 'it cannot be read',
   }))
@@ -191,28 +187,24 @@ export async function readSchema(databaseUrl: string): Promise<SchemaState> {
 /** Also examines the whole file of SQLite. */
 async function readContent(
   url: string,
-  countKeys?: CountKeys,
+  countKeys: CountKeys,
 ): Promise<Pick<DatabaseReport, 'schema' | 'keys'>> {
-  const { db, schema, close } = await openReads(url, async (reads) => {
+  const { db, ...opened } = await openReads(url, async (reads) => {
     if (isPostgres(url)) return
     const { requireIntact } = await import('./sqlite/opening.ts')
     await requireIntact(reads, sqliteFileOf(url))
   })
-  return countContent(db, schema, countKeys).finally(close)
-}
-
-async function countContent(
-  db: Db,
-  name: string | undefined,
-  countKeys?: CountKeys,
-): Promise<Pick<DatabaseReport, 'schema' | 'keys'>> {
-  const schema = await readSchemaState(db, name)
-  if (schema === 'none' || schema === 'older') return { schema }
-  const counts = await countKeys?.(db, new Date().toISOString()).catch(() => undefined)
-  if (counts === undefined) return { schema }
-  const keys = { active: 0, inactive: 0 }
-  for (const { enabled, expired, count } of counts) {
-    keys[enabled && !expired ? 'active' : 'inactive'] += count
+  try {
+    const schema = await readSchemaState(db, opened.schema)
+    if (schema === 'none' || schema === 'older') return { schema }
+    const counts = await countKeys(db, new Date().toISOString()).catch(() => undefined)
+    if (counts === undefined) return { schema }
+    const keys = { active: 0, inactive: 0 }
+    for (const { enabled, expired, count } of counts) {
+      keys[enabled && !expired ? 'active' : 'inactive'] += count
+    }
+    return { schema, keys }
+  } finally {
+    await opened.close()
   }
-  return { schema, keys }
 }

@@ -90,10 +90,7 @@ type CamelCase<Name extends string> = Name extends `${infer First}_${infer Rest}
   ? `${First}${Capitalize<CamelCase<Rest>>}`
   : Name
 
-interface Members {
-  text: string
-  integer: number
-  bigint: number
+interface Members extends Omit<Values, 'boolean' | 'json'> {
   boolean: boolean
   json: unknown
 }

@@ -132,21 +132,14 @@ export async function pipeline<Results extends unknown[]>(
   db: Db,
   ...steps: { [Step in keyof Results]: () => Promise<Results[Step]> }
 ): Promise<Results> {
-  if (hasOtherWriters(db)) return (await allSettledInOrder<unknown>(steps)) as Results
   const results: unknown[] = []
-  for (const step of steps) results.push(await step())
+  if (hasOtherWriters(db)) {
+    for (const one of await Promise.allSettled(steps.map((step) => step()))) {
+      if (one.status === 'rejected') throw one.reason
+      results.push(one.value)
+    }
+  } else for (const step of steps) results.push(await step())
   return results as Results
-}
-
-/** Starts all steps. Rejects with the error of the first failed one, once all have settled. */
-export async function allSettledInOrder<Result>(
-  steps: (() => Promise<Result>)[],
-): Promise<Result[]> {
-  const settled = await Promise.allSettled(steps.map((step) => step()))
-  return settled.map((one) => {
-    if (one.status === 'rejected') throw one.reason
-    return one.value
-  })
 }
 
 /** Stands for a value, or an element of a list, while a statement is compiled. */

@@ -5,11 +5,11 @@ import { type Appliers, type ChangeKind, hasOrigin } from '../../changes.ts'
 import type { Store } from '../../context.ts'
 import { isStorageUnavailable } from '../../faults.ts'
 import { lockLedger } from '../../ledger/locked-ledger.ts'
-import { classify, toStorageError } from '../errors.ts'
+import { classify, queueFull, toStorageError, unconfirmedChange } from '../errors.ts'
 import { exists } from '../statements.ts'
 import type { PostgresAddress } from './address.ts'
 import { createKysely, type PostgresDatabase, UnconfirmedCommit } from './database.ts'
-import { databaseBusy, queueFull, unconfirmedChange } from './errors.ts'
+import { databaseBusy } from './errors.ts'
 
 /** How long a change is retried, after random pauses up to a limit that is doubled each time. */
 const retryWindowMs = 4_000

@@ -6,11 +6,11 @@ import {
   PostgresQueryCompiler,
   type QueryResult,
 } from 'kysely'
-import { classify, type StorageFault, toReadError } from '../errors.ts'
+import { storageUnavailable } from '../../faults.ts'
+import { classify, faultError, type StorageFault, toReadError } from '../errors.ts'
 import type { Db, Tables } from '../schema.ts'
 import { runDirectly } from '../statements.ts'
 import type { PostgresAddress } from './address.ts'
-import { readOnly, unavailable } from './errors.ts'
 import { breaksConnection, createLeases, type Lease, type Statement } from './leases.ts'
 import { idleInTransactionMs } from './pool.ts'
 import type { Target } from './primary.ts'
@@ -44,7 +44,7 @@ export function openDatabase(address: PostgresAddress, target: Target) {
     if (lease.serverInfo.isReadOnly) {
       lease.release(false)
       lease.reportFailure()
-      throw readOnly()
+      throw faultError('read-only')
     }
     const mode = isSnapshot ? 'repeatable read' : 'read committed'
     const hasTimeout = lease.serverInfo.hasTimeouts && timeoutMs === statementTimeoutMs
@@ -204,7 +204,7 @@ async function commit(lease: Lease, timeoutMs: number): Promise<void> {
   try {
     const statement = { sql: 'commit', parameters: [] }
     const { rows } = await lease.run<{ command?: string }>(statement, timeoutMs)
-    if (rows[0]?.command === 'ROLLBACK') throw unavailable('The change was rolled back.')
+    if (rows[0]?.command === 'ROLLBACK') throw storageUnavailable('The change was rolled back.')
   } catch (error) {
     if (rolledBackFaults.includes(classify(error))) throw error
     throw new UnconfirmedCommit('a commit was not confirmed', { cause: error })

@@ -20,29 +20,8 @@ export function withConnectionTimeout<Result>(
   )
 }
 
-export function unavailable(detail: string, cause?: unknown): PubringError {
-  return storageUnavailable(detail, undefined, cause)
-}
-
-export function readOnly(cause?: unknown): PubringError {
-  return unavailable('The database is read-only at the moment. Nothing was changed.', cause)
-}
-
-/** The outcome of a commit could not be determined. */
-export function unconfirmedChange(cause: unknown): PubringError {
-  return unavailable(
-    'The connection to the database was lost before it confirmed the change. Check whether the change was made; if not, repeat it.',
-    cause,
-  )
-}
-
 export function databaseBusy(): PubringError {
   const detail =
     'The database is busy: no connection became available in time. Try again in a few seconds.'
   return storageUnavailable(detail, 2)
-}
-
-export function queueFull(): PubringError {
-  const detail = 'Too many requests are waiting for the database. Try again shortly.'
-  return new PubringError('overloaded', detail, { retryAfter: 1 })
 }

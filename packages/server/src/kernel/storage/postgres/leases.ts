@@ -6,9 +6,9 @@ import type pg from 'pg'
 import { createSemaphore } from '../../../async/semaphore.ts'
 import { present } from '../../../runtime/present.ts'
 import type { StoreDiagnostics } from '../../context.ts'
-import { classify, toStorageError } from '../errors.ts'
+import { classify, queueFull, toStorageError } from '../errors.ts'
 import { nameOf, type PostgresAddress } from './address.ts'
-import { databaseBusy, hasNoFreeConnection, queueFull, withConnectionTimeout } from './errors.ts'
+import { databaseBusy, hasNoFreeConnection, withConnectionTimeout } from './errors.ts'
 import type { HostPool, ServerInfo } from './pool.ts'
 import {
   createPrimaryFinder,

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type QueryResult, sql } from 'kysely'
+import { storageUnavailable } from '../../faults.ts'
 import { classify, sqlState, toStorageError } from '../errors.ts'
 import type { Migrations } from '../migrations/building.ts'
 import { migrate, readPending } from '../migrations/index.ts'
 import type { Db } from '../schema.ts'
 import { createKysely, type PostgresDatabase, UnconfirmedCommit } from './database.ts'
-import { unavailable } from './errors.ts'
 import type { Statement } from './leases.ts'
 
 /** Limit for a statement, such as the build of an index, and for waiting for another server. */
@@ -61,7 +61,7 @@ export async function migratePostgres(
 /** Turns what may pass into `storage_unavailable`; a statement that cannot succeed ends the start. */
 function toMigrationError(error: unknown): unknown {
   if (error instanceof UnconfirmedCommit) {
-    return unavailable('A change of the tables was not confirmed.', error)
+    return storageUnavailable('A change of the tables was not confirmed.', undefined, error)
   }
   const mayPass = ['lost', 'read-only', 'full', 'unavailable'].includes(classify(error))
   return mayPass || sqlState(error)?.startsWith('40') ? toStorageError(error) : error

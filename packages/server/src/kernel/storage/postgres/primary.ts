@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { PubringError } from '../../../errors.ts'
-import { toStorageError } from '../errors.ts'
+import { storageUnavailable } from '../../faults.ts'
+import { faultError, toStorageError } from '../errors.ts'
 import { nameOf, type PostgresAddress } from './address.ts'
-import { hasNoFreeConnection, readOnly, unavailable, withConnectionTimeout } from './errors.ts'
+import { hasNoFreeConnection, withConnectionTimeout } from './errors.ts'
 import { NoUsableHost } from './host-failures.ts'
 import { type HostPool, openHostPool, type ServerInfo, type Timeline } from './pool.ts'
 
@@ -72,7 +73,7 @@ export function createPrimaryFinder(address: PostgresAddress, target: Target) {
       })
       if (!isNewer(newest, pool.timeline)) return pool
       endPool(pool)
-      throw unavailable('The only primary that answers has been replaced by another.')
+      throw storageUnavailable('The only primary that answers has been replaced by another.')
     } catch (error) {
       lastError = error
       throw error
@@ -224,7 +225,7 @@ async function pickServer(
   const answered: HostPool[] = []
   const acceptable = opening.map(async (one) => {
     const pool = await one
-    if (target === 'primary' && pool.serverInfo.isReadOnly) throw readOnly()
+    if (target === 'primary' && pool.serverInfo.isReadOnly) throw faultError('read-only')
     answered.push(pool)
   })
   try {
@@ -251,6 +252,5 @@ export const noAnswer = new Error('no answer')
 
 function noServer(cause: unknown = noAnswer): PubringError {
   const error = toStorageError(cause)
-  if (error instanceof PubringError) return error
-  return unavailable('The database cannot be reached. Try again in a few seconds.', cause)
+  return error instanceof PubringError ? error : faultError('lost', cause)
 }

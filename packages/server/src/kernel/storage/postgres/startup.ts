@@ -2,13 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { describeCause } from '../../../errors.ts'
 import { present } from '../../../runtime/present.ts'
-import { isStorageUnavailable } from '../../faults.ts'
+import { isStorageUnavailable, storageUnavailable } from '../../faults.ts'
 import { classify, sqlState } from '../errors.ts'
 import { requireSchema } from '../migrations/index.ts'
 import { nameOf, type PostgresAddress, type PostgresHost, parsePostgresAddress } from './address.ts'
 import { readingSql } from './clock.ts'
 import { createKysely, openDatabase, type PostgresDatabase } from './database.ts'
-import { unavailable } from './errors.ts'
 import { type HostFailure, hostFailure, NoUsableHost } from './host-failures.ts'
 import { readCurrentSchema } from './migrate.ts'
 import type { ServerInfo } from './pool.ts'
@@ -114,7 +113,8 @@ export function prepareInBackground(raw: PostgresDatabase, prepare: Prepare): Un
   ) => {
     return async (...values: Arguments): Promise<Result> => {
       if (isPrepared) return use(...values)
-      throw unavailable('The database is not ready yet. Try again in a few seconds.', cause)
+      const detail = 'The database is not ready yet. Try again in a few seconds.'
+      throw storageUnavailable(detail, undefined, cause)
     }
   }
   return {

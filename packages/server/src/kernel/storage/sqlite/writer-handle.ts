@@ -1,8 +1,7 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
-import { PubringError } from '../../../errors.ts'
 import type { ChangeKind } from '../../changes.ts'
-import { storageUnavailable } from '../../faults.ts'
+import { queueFull, unconfirmedChange } from '../errors.ts'
 import { type SentChange, unpackError, type WriterMessage, type WriterReply } from './messages.ts'
 
 /** Changes in one commit. */
@@ -79,7 +78,7 @@ export async function startWriterThread(module: URL, location: DatabaseFile) {
     started.on('error', () => {})
     started.on('exit', () => {
       worker = undefined
-      rejectAll(writerExited())
+      rejectAll(unconfirmedChange())
       if (!isClosing) restart()
     })
     if (isClosing) post({ type: 'close' })
@@ -97,7 +96,7 @@ export async function startWriterThread(module: URL, location: DatabaseFile) {
       change: Change,
     ): Promise<Result> {
       return new Promise<Result>((resolve, reject) => {
-        if (worker === undefined || isClosing) return reject(writerExited())
+        if (worker === undefined || isClosing) return reject(unconfirmedChange())
         if (queued.length >= maxQueue) return reject(queueFull())
         queued.push({ type, change, resolve: (result) => resolve(result as Result), reject })
         if (queued.length === eagerBatch) sendNextBatch()
@@ -132,16 +131,4 @@ function startWorker(module: URL, location: DatabaseFile): Promise<Worker> {
       else resolve(worker)
     })
   })
-}
-
-function writerExited(): PubringError {
-  return storageUnavailable(
-    'The storage stopped before it confirmed the change. Check whether the change was made; if not, repeat it.',
-    1,
-  )
-}
-
-function queueFull(): PubringError {
-  const detail = 'Too many changes are waiting to be written. Try again shortly.'
-  return new PubringError('overloaded', detail, { retryAfter: 1 })
 }
