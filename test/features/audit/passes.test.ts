@@ -42,7 +42,7 @@ test('a pass writes no event, and leaves no gap before the next one', async () =
 
 test('a pass of a key that is deleted concurrently leaves no row', async () => {
   const projects = await Promise.all(
-    Array.from({ length: 60 }, (_, index) => projectWithKey(`deleted-${index}`)),
+    Array.from({ length: 20 }, (_, index) => projectWithKey(`deleted-${index}`)),
   )
   for (const { projectId, kid } of projects) {
     await Promise.all([remove(projectId, kid), pass(projectId, [kid])])
@@ -51,13 +51,6 @@ test('a pass of a key that is deleted concurrently leaves no row', async () => {
     'select key_id from passed_key where key_id not in (select id from jwt_key)',
   )
   expect(orphans).toEqual([])
-})
-
-test('a pass in an unknown project leaves no row', async () => {
-  await pass('019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71', ['019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b72'])
-  expect(
-    await opened.database.query("select * from passed_key where project_id like '019ac8f2%'"),
-  ).toEqual([])
 })
 
 describe('an audit reads', () => {

@@ -256,51 +256,6 @@ test('what events say of published kids and blocked fingerprints', () => {
   ])
 })
 
-test('the types of events', () => {
-  expect(eventTypes).toEqual([
-    'project.created',
-    'project.renamed',
-    'project.deleted',
-    'project.recorded',
-    'key.created',
-    'key.updated',
-    'key.deleted',
-    'key.recorded',
-    'key.weakness_found',
-    'rotation.started',
-    'rotation.updated',
-    'rotation.finished',
-    'rotation.abandoned',
-    'rotation.recorded',
-    'registration_link.created',
-    'registration_link.opened',
-    'registration_link.token_checked',
-    'registration_link.revoked',
-    'registration_link.recorded',
-    'private_key.refused',
-    'api_key.created',
-    'api_key.updated',
-    'api_key.deleted',
-    'api_key.recorded',
-    'ledger.accepted',
-    'ledger.opened',
-    'log.started',
-    'session.created',
-    'session.ended',
-    'session.recorded',
-    'person.created',
-    'person.deleted',
-    'person.recorded',
-    'access_rule.created',
-    'access_rule.updated',
-    'access_rule.deleted',
-    'access_rule.recorded',
-    'access_rule.keys_ended',
-    'token.exchanged',
-    'token.used',
-  ])
-})
-
 test('every type of event that a feature has can be asked for', () => {
   const types = [
     ...subjectsOf(features).flatMap((subject) => subject.eventTypes),

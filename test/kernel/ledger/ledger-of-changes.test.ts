@@ -43,19 +43,26 @@ const ruleBody = {
   project: 'payments',
 }
 
-async function made(url: string, body: object): Promise<{ id: string; kid: string }> {
-  const answer = await server.send('POST', url, { body })
+async function made(url: string, body?: object): Promise<{ id: string; kid: string }> {
+  const answer = await server.send('POST', url, body === undefined ? {} : { body })
   expect(answer.statusCode, answer.body).toBe(201)
   return answer.json()
 }
 const newProject = (name: string) => made('/v1/projects', { name })
 const newApiKey = () => made('/v1/api-keys', { name: 'n', role: 'reader', project: 'payments' })
 
-type Sent = Awaited<ReturnType<TestApp['send']>>
-interface Done {
-  answer: Sent
-  /** Ledger by ledger: the event that the change must leave there, and nothing else. */
-  events: [ledgerId: string, type: string, subject: { type: string; id: string }][]
+/** The events that a change leaves, ledger by ledger, and nothing else. */
+type Events = [ledgerId: string, type: string, subject: { type: string; id: string }][]
+
+/** A request that makes a change. */
+interface Request {
+  /** POST if absent. */
+  method?: 'POST' | 'PATCH' | 'DELETE'
+  url: string
+  body?: object
+  /** Another way to send it. */
+  send?(): ReturnType<TestApp['send']>
+  events: Events | ((answer: { id: string; kid: string }) => Events | Promise<Events>)
   /** The admin if absent. */
   by?: object
 }
@@ -81,192 +88,150 @@ const unrequested = [
   'api_key.issue',
 ]
 
-/** A change of each other kind, done by a request. */
-const changes: Record<string, () => Promise<() => Promise<Done>>> = {
-  'project.create': async () => async () => {
-    const answer = await server.send('POST', '/v1/projects', { body: { name: 'created' } })
-    const subject = { type: 'project', id: answer.json().id }
-    return { answer, events: both(subject, 'project.created') }
-  },
+/** A change of each other kind: prepares its request. */
+const changes: Record<string, () => Promise<Request>> = {
+  'project.create': async () => ({
+    url: '/v1/projects',
+    body: { name: 'created' },
+    events: ({ id }) => both(id, 'project.created'),
+  }),
   'project.rename': async () => {
     const { id } = await newProject('before')
-    return async () => {
-      const answer = await server.send('PATCH', `/v1/projects/${id}`, { body: { name: 'after' } })
-      return { answer, events: both({ type: 'project', id }, 'project.renamed') }
-    }
+    const body = { name: 'after' }
+    return { ...patch(`/v1/projects/${id}`, body), events: both(id, 'project.renamed') }
   },
   'project.delete': async () => {
     const { id } = await newProject('deleted')
-    return async () => {
-      const answer = await server.send('DELETE', `/v1/projects/${id}`)
-      return { answer, events: both({ type: 'project', id }, 'project.deleted') }
-    }
+    return { ...remove(`/v1/projects/${id}`), events: both(id, 'project.deleted') }
   },
-  'key.create': async () => async () => {
-    const answer = await server.send('POST', keys, { body: keyBody() })
-    return { answer, events: inProject(answer.json().kid, 'key.created') }
-  },
-  'key.import': async () => async () => {
-    const body = { keys: [keyBody(), keyBody()] }
-    const answer = await server.send('POST', '/v1/projects/payments/key-imports', { body })
-    const items: { kid: string }[] = answer.json().items
-    return { answer, events: items.flatMap(({ kid }) => inProject(kid, 'key.created')) }
-  },
+  'key.create': async () => ({
+    url: keys,
+    body: keyBody(),
+    events: ({ kid }) => inProject(kid, 'key.created'),
+  }),
+  'key.import': async () => ({
+    url: '/v1/projects/payments/key-imports',
+    body: { keys: [keyBody(), keyBody()] },
+    events: (answer) => {
+      const { items } = answer as unknown as { items: { kid: string }[] }
+      return items.flatMap(({ kid }) => inProject(kid, 'key.created'))
+    },
+  }),
   'key.update': async () => {
     const { kid } = await made(keys, keyBody())
-    return async () => {
-      const answer = await server.send('PATCH', `${keys}/${kid}`, { body: { label: 'other' } })
-      return { answer, events: inProject(kid, 'key.updated') }
-    }
+    return { ...patch(`${keys}/${kid}`, { label: 'other' }), events: inProject(kid, 'key.updated') }
   },
   'key.delete': async () => {
     const { kid } = await made(keys, { ...keyBody(), active: false })
-    return async () => {
-      const answer = await server.send('DELETE', `${keys}/${kid}`)
-      return { answer, events: inProject(kid, 'key.deleted') }
-    }
+    return { ...remove(`${keys}/${kid}`), events: inProject(kid, 'key.deleted') }
   },
-  'rotation.start': async () => {
-    const body = await twoKeys()
-    return async () => {
-      const answer = await server.send('POST', rotations, { body })
-      return { answer, events: inProject(answer.json().id, 'rotation.started', 'rotation') }
-    }
-  },
+  'rotation.start': async () => ({
+    url: rotations,
+    body: await twoKeys(),
+    events: ({ id }) => inProject(id, 'rotation.started', 'rotation'),
+  }),
   'rotation.update': async () => {
     const { id } = await made(rotations, await twoKeys())
-    return async () => {
-      const body = { tokenLifetime: 120 }
-      const answer = await server.send('PATCH', `${rotations}/${id}`, { body })
-      return { answer, events: inProject(id, 'rotation.updated', 'rotation') }
-    }
+    const body = { tokenLifetime: 120 }
+    const events = inProject(id, 'rotation.updated', 'rotation')
+    return { ...patch(`${rotations}/${id}`, body), events }
   },
   'rotation.finish': async () => {
     const body = await twoKeys()
     const { id } = await made(rotations, body)
     clock.advance(61_000)
-    return async () => {
-      const answer = await server.send('POST', `${rotations}/${id}/finish`)
-      const events = [
-        ...inProject(body.from, 'key.updated'),
-        ...inProject(id, 'rotation.finished', 'rotation'),
-      ]
-      return { answer, events }
-    }
+    const finished = inProject(id, 'rotation.finished', 'rotation')
+    const events = [...inProject(body.from, 'key.updated'), ...finished]
+    return { url: `${rotations}/${id}/finish`, events }
   },
   'rotation.abandon': async () => {
     const { id } = await made(rotations, await twoKeys())
-    return async () => {
-      const answer = await server.send('DELETE', `${rotations}/${id}`)
-      return { answer, events: inProject(id, 'rotation.abandoned', 'rotation') }
-    }
+    const events = inProject(id, 'rotation.abandoned', 'rotation')
+    return { ...remove(`${rotations}/${id}`), events }
   },
-  'registration_link.create': async () => async () => {
-    const answer = await server.send('POST', linksUrl, { body: { note: 'ACME' } })
-    return { answer, events: inProject(answer.json().id, 'registration_link.created', link) }
-  },
+  'registration_link.create': async () => ({
+    url: linksUrl,
+    body: { note: 'ACME' },
+    events: ({ id }) => inProject(id, 'registration_link.created', link),
+  }),
   'registration_link.open': async () => {
     const { id, secret } = await createLink(server)
-    return async () => {
-      const answer = await exchange(server, secret)
-      return { answer, by: byLink(id), events: inProject(id, 'registration_link.opened', link) }
-    }
+    const events = inProject(id, 'registration_link.opened', link)
+    return { url: '', send: () => exchange(server, secret), by: byLink(id), events }
   },
   'registration_link.record_proof': async () => {
     const { id, secret } = await createLink(server)
     const browser = await openLink(server, secret)
     const { sign } = await bringKey(browser)
-    return async () => {
-      const answer = await browser.send('POST', tokenChecksUrl, { token: sign() })
-      const events = inProject(id, 'registration_link.token_checked', link)
-      return { answer, by: byLink(id), events }
-    }
+    const send = () => browser.send('POST', tokenChecksUrl, { token: sign() })
+    const events = inProject(id, 'registration_link.token_checked', link)
+    return { url: '', send, by: byLink(id), events }
   },
   'registration_link.revoke': async () => {
     const { id } = await createLink(server)
-    return async () => {
-      const answer = await server.send('DELETE', `${linksUrl}/${id}`)
-      return { answer, events: inProject(id, 'registration_link.revoked', link) }
-    }
+    const events = inProject(id, 'registration_link.revoked', link)
+    return { ...remove(`${linksUrl}/${id}`), events }
   },
-  'private_key.refuse': async () => async () => {
-    const answer = await server.send('POST', keys, { body: keyBody(privatePem(ecKey())) })
-    const subject = { type: 'project', id: server.project.id }
-    return { answer, events: [[server.project.id, 'private_key.refused', subject]] }
-  },
-  'api_key.create': async () => async () => {
-    const body = { name: 'n', role: 'reader' }
-    const answer = await server.send('POST', '/v1/api-keys', { body })
-    return { answer, events: inSystem(answer.json().id, 'api_key.created') }
-  },
+  'private_key.refuse': async () => ({
+    url: keys,
+    body: keyBody(privatePem(ecKey())),
+    events: inProject(server.project.id, 'private_key.refused', 'project'),
+  }),
+  'api_key.create': async () => ({
+    url: '/v1/api-keys',
+    body: { name: 'n', role: 'reader' },
+    events: ({ id }) => inSystem(id, 'api_key.created'),
+  }),
   'api_key.update': async () => {
     const { id } = await newApiKey()
-    return async () => {
-      const answer = await server.send('PATCH', `/v1/api-keys/${id}`, { body: { name: 'other' } })
-      return { answer, events: inSystem(id, 'api_key.updated') }
-    }
+    const events = inSystem(id, 'api_key.updated')
+    return { ...patch(`/v1/api-keys/${id}`, { name: 'other' }), events }
   },
   'api_key.delete': async () => {
     const { id } = await newApiKey()
-    return async () => {
-      const answer = await server.send('DELETE', `/v1/api-keys/${id}`)
-      return { answer, events: inSystem(id, 'api_key.deleted') }
-    }
+    return { ...remove(`/v1/api-keys/${id}`), events: inSystem(id, 'api_key.deleted') }
   },
-  'log.start': async () => async () => {
-    const answer = await server.send('POST', '/v1/log/restarts')
-    const subject = { type: 'registry', id: systemLedgerId }
-    return { answer, events: [[systemLedgerId, 'log.started', subject]] }
-  },
-  'session.create': async () => async () => {
-    const answer = await server.send('POST', '/v1/sessions')
-    return { answer, events: inSystem(answer.json().id, 'session.created', 'session') }
-  },
+  'log.start': async () => ({
+    url: '/v1/log/restarts',
+    events: inSystem(systemLedgerId, 'log.started', 'registry'),
+  }),
+  'session.create': async () => ({
+    url: '/v1/sessions',
+    events: ({ id }) => inSystem(id, 'session.created', 'session'),
+  }),
   'session.end': async () => {
-    const { id } = (await server.send('POST', '/v1/sessions')).json()
-    return async () => {
-      const answer = await server.send('DELETE', `/v1/sessions/${id}`)
-      return { answer, events: inSystem(id, 'session.ended', 'session') }
-    }
+    const { id } = await made('/v1/sessions')
+    return { ...remove(`/v1/sessions/${id}`), events: inSystem(id, 'session.ended', 'session') }
   },
   'person.delete': async () => {
     const { person } = await createPersonSession(server.context.store)
-    return async () => {
-      const answer = await server.send('DELETE', `/v1/people/${person.id}`)
+    const events = async () => {
       const [ended, deleted] = (await ledger(systemLedgerId)).slice(-2)
-      expect(ended?.type).toBe('session.ended')
-      return {
-        answer,
-        events: [
-          ...inSystem(ended?.subject.id ?? '', 'session.ended', 'session'),
-          ...inSystem(deleted?.subject.id ?? '', 'person.deleted', 'person'),
-        ],
-      }
+      return [
+        ...inSystem(ended?.subject.id ?? '', 'session.ended', 'session'),
+        ...inSystem(deleted?.subject.id ?? '', 'person.deleted', 'person'),
+      ]
     }
+    return { ...remove(`/v1/people/${person.id}`), events }
   },
-  'access_rule.create': async () => async () => {
-    const answer = await server.send('POST', accessRules, { body: ruleBody })
-    return { answer, events: inSystem(answer.json().id, 'access_rule.created', 'access_rule') }
-  },
+  'access_rule.create': async () => ({
+    url: accessRules,
+    body: ruleBody,
+    events: ({ id }) => inSystem(id, 'access_rule.created', 'access_rule'),
+  }),
   'access_rule.update': async () => {
     const { id } = await made(accessRules, ruleBody)
-    return async () => {
-      const answer = await server.send('PATCH', `${accessRules}/${id}`, { body: { active: false } })
-      const ended = inProject(id, 'access_rule.keys_ended', 'access_rule')
-      const events = [...ended, ...inSystem(id, 'access_rule.updated', 'access_rule')]
-      return { answer, events }
-    }
+    const events = endingKeys(id, 'access_rule.updated')
+    return { ...patch(`${accessRules}/${id}`, { active: false }), events }
   },
   'access_rule.delete': async () => {
     const { id } = await made(accessRules, ruleBody)
-    return async () => {
-      const answer = await server.send('DELETE', `${accessRules}/${id}`)
-      const ended = inProject(id, 'access_rule.keys_ended', 'access_rule')
-      const events = [...ended, ...inSystem(id, 'access_rule.deleted', 'access_rule')]
-      return { answer, events }
-    }
+    return { ...remove(`${accessRules}/${id}`), events: endingKeys(id, 'access_rule.deleted') }
   },
 }
+
+const patch = (url: string, body: object) => ({ method: 'PATCH', url, body }) as const
+const remove = (url: string) => ({ method: 'DELETE', url }) as const
 
 const link = 'registration_link'
 const byLink = (id: string) => {
@@ -280,15 +245,20 @@ const twoKeys = async () => ({
   tokenLifetime: 60,
 })
 
-const inProject = (id: string, type: string, subject = 'key'): Done['events'] => [
+const inProject = (id: string, type: string, subject = 'key'): Events => [
   [server.project.id, type, { type: subject, id }],
 ]
-const inSystem = (id: string, type: string, subject = 'api_key'): Done['events'] => [
+const inSystem = (id: string, type: string, subject = 'api_key'): Events => [
   [systemLedgerId, type, { type: subject, id }],
 ]
-const both = (subject: { type: string; id: string }, type: string): Done['events'] => [
-  [subject.id, type, subject],
-  [systemLedgerId, type, subject],
+const both = (id: string, type: string): Events => [
+  [id, type, { type: 'project', id }],
+  ...inSystem(id, type, 'project'),
+]
+/** The project's ledger has the end of the API keys that were exchanged under the rule. */
+const endingKeys = (id: string, type: string): Events => [
+  ...inProject(id, 'access_rule.keys_ended', 'access_rule'),
+  ...inSystem(id, type, 'access_rule'),
 ]
 
 async function ledger(id: string): Promise<LedgerEvent[]> {
@@ -303,12 +273,17 @@ test('every kind of change is done here, unless no request can cause it', () => 
 test.each(Object.entries(changes))(
   '%s is in its ledger, with its actor',
   async (_type, prepare) => {
-    const change = await prepare()
+    const { method = 'POST', url, body, by = actor, ...request } = await prepare()
     const before = {
       system: await ledger(systemLedgerId),
       project: await ledger(server.project.id),
     }
-    const { answer, events, by = actor } = await change()
+    const options = body === undefined ? {} : { body }
+    const answer = await (request.send?.() ?? server.send(method, url, options))
+    const events =
+      typeof request.events === 'function'
+        ? await request.events(JSON.parse(answer.body || '{}'))
+        : request.events
     const expected = events.map(([ledgerId, type, subject]) =>
       expect.objectContaining({
         ledgerId,

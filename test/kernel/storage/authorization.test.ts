@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { accessRuleChanges } from '../../../packages/server/src/features/access-rules/changes.ts'
 import { readAccessRules } from '../../../packages/server/src/features/access-rules/reads.ts'
 import type { WorkloadRule } from '../../../packages/server/src/features/access-rules/stored.ts'
@@ -21,7 +21,11 @@ import { readPeople, readSessions } from '../../../packages/server/src/features/
 import { exchangeChanges } from '../../../packages/server/src/features/token-exchange/changes.ts'
 import { features } from '../../../packages/server/src/features.ts'
 import { newApiKeySecret } from '../../../packages/server/src/kernel/access/secrets.ts'
-import type { ChangeKind, Origin } from '../../../packages/server/src/kernel/changes.ts'
+import type {
+  Authorization,
+  ChangeKind,
+  Origin,
+} from '../../../packages/server/src/kernel/changes.ts'
 import { systemLedgerId } from '../../../packages/server/src/kernel/ledger/chain.ts'
 import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { accessRuleRecord, exchangedKeyRecord } from '../../support/store/access-records.ts'
@@ -30,15 +34,12 @@ import { linkRecord } from '../../support/store/links.ts'
 import { createPersonSession, ruleRecord, sessionRecord } from '../../support/store/sessions.ts'
 import { createProject, limits, openTestStore, origin } from '../../support/store/store.ts'
 
-const rule = ruleRecord()
-
 const stored = await openTestStore()
 const projectId = (await createProject(stored.store, 'payments')).id
 const key = keyRecord(projectId)
 await stored.store.commit(keyChanges.createKey, { origin: origin(), key, limits })
 const kid = key.id
 const other = await newApiKey('admin')
-await stored.store.commit(accessRuleChanges.createAccessRule, { origin: origin(), rule })
 const created = await createPersonSession(stored.store)
 const sessionId = created.session.id
 const personId = created.person.id
@@ -190,141 +191,121 @@ async function state() {
   }
 }
 
-const losses: [string, string, (id: string) => Promise<unknown>][] = [
-  [
-    'revoked',
-    'invalid_api_key',
-    (id) => stored.store.commit(apiKeyChanges.deleteApiKey, { origin: origin(), id }),
-  ],
-  [
-    'demoted',
-    'insufficient_role',
-    (id) =>
-      stored.store.commit(apiKeyChanges.updateApiKey, {
-        origin: origin(),
-        id,
-        patch: { role: 'reader' as const },
-      }),
-  ],
-]
+test.each(attempts)('%s changes nothing once the API key was revoked', async (_type, commit) => {
+  const { id } = await newApiKey('admin')
+  await stored.store.commit(apiKeyChanges.deleteApiKey, { origin: origin(), id })
+  const before = await state()
+  const authorization = { credential: { type: 'api_key' as const, id }, access: admin }
+  const asked = commit({ ...origin(), authorization })
+  await expect(asked).rejects.toMatchObject({ code: 'invalid_api_key' })
+  expect(await state()).toEqual(before)
+})
 
-/** The session of a person who is an admin by the rule, and how that ends. */
-const sessionLosses: [string, (id: string) => Promise<unknown>][] = [
+/** How callers lose a right after their requests were admitted, with the authorization of the request. */
+const losses: [loss: string, code: string, lose: () => Promise<Authorization>][] = [
   [
-    'was ended',
-    (id) =>
-      stored.store.commit(signInChanges.endSessions, {
-        origin: origin(),
-        ended: { ids: [id] },
-        reason: 'revoked',
-      }),
+    'an API key that was demoted',
+    'insufficient_role',
+    async () => {
+      const { id } = await newApiKey('admin')
+      await change(apiKeyChanges.updateApiKey, { id, patch: { role: 'reader' } })
+      return { credential: { type: 'api_key', id }, access: admin }
+    },
   ],
   [
-    'lost its rule',
+    'a session that was ended',
+    'invalid_session',
     async () => {
-      await stored.store.commit(accessRuleChanges.deleteAccessRule, {
-        origin: origin(),
-        id: rule.id,
-      })
-      return () =>
-        stored.store.commit(accessRuleChanges.createAccessRule, { origin: origin(), rule })
+      const { session } = await createPersonSession(stored.store)
+      const { id } = session
+      await change(signInChanges.endSessions, { ended: { ids: [id] }, reason: 'revoked' })
+      return { credential: { type: 'session', id }, access: admin }
+    },
+  ],
+  [
+    'a session that lost its rule',
+    'invalid_session',
+    async () => {
+      const { id } = await admitGroup('passing')
+      const { session } = await createPersonSession(stored.store, {}, { groups: ['passing'] })
+      await change(accessRuleChanges.deleteAccessRule, { id })
+      return { credential: { type: 'session', id: session.id }, access: admin }
+    },
+  ],
+  [
+    'a session whose sign-in is no longer recent',
+    'recent_sign_in_required',
+    async () => {
+      await admitGroup('platform')
+      const signInTime = new Date(Date.now() - 901_000).toISOString()
+      const { session } = await createPersonSession(stored.store, { signInTime })
+      const access = { ...admin, recentSignIn: 'always' } as const
+      return { credential: { type: 'session', id: session.id }, access }
+    },
+  ],
+  [
+    'an exchanged API key whose rule was deactivated',
+    'invalid_api_key',
+    async () => {
+      const [{ id }, authorization] = await exchangeToken()
+      await change(accessRuleChanges.updateAccessRule, { id, patch: { active: false } })
+      return authorization
+    },
+  ],
+  [
+    'an exchanged API key whose rule was deleted',
+    'invalid_api_key',
+    async () => {
+      const [{ id }, authorization] = await exchangeToken()
+      await change(accessRuleChanges.deleteAccessRule, { id })
+      return authorization
     },
   ],
 ]
 
-describe.each(sessionLosses)('with a session that %s after the request', (_loss, lose) => {
-  test.each(attempts)('%s changes nothing', async (_type, commit) => {
-    const { session } = await createPersonSession(stored.store)
-    const restore = await lose(session.id)
-    const before = await state()
-    const credential = { type: 'session', id: session.id } as const
-    const authorization = { credential, access: { role: 'admin', auditor: false } } as const
-    await expect(commit({ ...origin(), authorization })).rejects.toMatchObject({
-      code: 'invalid_session',
-    })
-    expect(await state()).toEqual(before)
-    if (typeof restore === 'function') await restore()
+const admin = { role: 'admin', auditor: false } as const
+
+function change<Change extends { origin: Origin }, Result>(
+  kind: ChangeKind<Change, Result>,
+  members: Omit<Change, 'origin'>,
+) {
+  return stored.store.commit(kind, { origin: origin(), ...members } as Change)
+}
+
+async function admitGroup(groups: string) {
+  const admitting = ruleRecord({ conditions: { groups } })
+  await change(accessRuleChanges.createAccessRule, { rule: admitting })
+  return admitting
+}
+
+/** An exchanged API key, which can register keys. */
+async function exchangeToken(): Promise<[WorkloadRule, Authorization]> {
+  const accepting = accessRule()
+  await change(accessRuleChanges.createAccessRule, { rule: accepting })
+  const apiKey = exchangedKeyRecord(accepting)
+  await change(exchangeChanges.exchangeToken, { apiKey, rule: accepting, matched: [] })
+  const access = { role: 'writer', auditor: false } as const
+  const authorization = {
+    credential: { type: 'api_key', id: apiKey.id },
+    access,
+    projectId,
+  } as const
+  await register(authorization)
+  return [accepting, authorization]
+}
+
+function register(authorization: Authorization) {
+  const asked = { ...origin(new Date().toISOString()), authorization }
+  return stored.store.commit(keyChanges.createKey, {
+    origin: asked,
+    key: keyRecord(projectId),
+    limits,
   })
+}
+
+test.each(losses)('with %s meanwhile, nothing changes', async (_loss, code, lose) => {
+  const authorization = await lose()
+  const before = await state()
+  await expect(register(authorization)).rejects.toMatchObject({ code })
+  expect(await state()).toEqual(before)
 })
-
-describe('with a session without a recent sign-in', () => {
-  test.each(attempts)('%s changes nothing, where that is always needed', async (_type, commit) => {
-    const { store } = stored
-    await store.commit(accessRuleChanges.createAccessRule, { origin: origin(), rule: ruleRecord() })
-    const signInTime = new Date(Date.now() - 901_000).toISOString()
-    const { session } = await createPersonSession(store, { signInTime })
-    const before = await state()
-    const credential = { type: 'session', id: session.id } as const
-    const access = { role: 'admin', auditor: false, recentSignIn: 'always' } as const
-    const asked = commit({
-      ...origin(new Date().toISOString()),
-      authorization: { credential, access },
-    })
-    await expect(asked).rejects.toMatchObject({ code: 'recent_sign_in_required' })
-    expect(await state()).toEqual(before)
-  })
-})
-
-describe.each(losses)(
-  'with an API key that was %s after the request was admitted',
-  (_loss, code, lose) => {
-    test.each(attempts)('%s changes nothing', async (_type, commit) => {
-      const { id } = await newApiKey('admin')
-      await lose(id)
-      const before = await state()
-      const credential = { type: 'api_key', id } as const
-      const authorization = { credential, access: { role: 'admin', auditor: false } } as const
-      await expect(commit({ ...origin(), authorization })).rejects.toMatchObject({ code })
-      expect(await state()).toEqual(before)
-    })
-  },
-)
-
-const ruleLosses: [string, (id: string) => Promise<unknown>][] = [
-  [
-    'deactivated',
-    (id) =>
-      stored.store.commit(accessRuleChanges.updateAccessRule, {
-        origin: origin(),
-        id,
-        patch: { active: false },
-      }),
-  ],
-  [
-    'deleted',
-    (id) => stored.store.commit(accessRuleChanges.deleteAccessRule, { origin: origin(), id }),
-  ],
-]
-
-test.each(ruleLosses)(
-  'with an exchanged API key whose access rule was %s after the request was admitted, nothing changes',
-  async (_name, lose) => {
-    const { store } = stored
-    const accepting = accessRule()
-    await store.commit(accessRuleChanges.createAccessRule, { origin: origin(), rule: accepting })
-    const apiKey = exchangedKeyRecord(accepting)
-    await store.commit(exchangeChanges.exchangeToken, {
-      origin: origin(),
-      apiKey,
-      rule: accepting,
-      matched: [],
-    })
-    const credential = { type: 'api_key', id: apiKey.id } as const
-    const authorization = {
-      credential,
-      access: { role: 'writer', auditor: false },
-      projectId,
-    } as const
-    const create = () =>
-      store.commit(keyChanges.createKey, {
-        origin: { ...origin(), authorization },
-        key: keyRecord(projectId),
-        limits,
-      })
-    await create()
-    await lose(accepting.id)
-    const before = await state()
-    await expect(create()).rejects.toMatchObject({ code: 'invalid_api_key' })
-    expect(await state()).toEqual(before)
-  },
-)

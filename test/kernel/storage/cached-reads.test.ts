@@ -24,14 +24,48 @@ test('concurrent readers share one key set, and later ones get it until the proj
   expect(await keySetOf(here.store, id)).toBe(together[0])
 })
 
-test('the next read sees a change by another connection, 50 times', async () => {
+test('the next read sees a change by another connection, also beside earlier reads, 50 times', async () => {
   const { id } = await createProject(here.store, `elsewhere-${newId()}`)
   for (let count = 1; count <= 50; count += 1) {
     const key = keyRecord(id)
+    const reading = Promise.all([1, 2, 3].map(() => keySetOf(here.store, id)))
     await elsewhere.store.commit(keyChanges.createKey, { origin: origin(), limits, key })
     expect((await keySetOf(here.store, id))?.keys.at(-1)?.id).toBe(key.id)
     expect((await keySetOf(here.store, id))?.keys).toHaveLength(count)
+    await reading
   }
+})
+
+test('the same revision of another history, as after a lossy fail-over, is not the cached one', async () => {
+  const id = await newProject()
+  await change(id)
+  for (const enabled of [true, true]) {
+    expect((await keySetOf(here.store, id))?.keys[0]?.enabled).toBe(enabled)
+  }
+  await here.database.execute('update jwt_key set enabled = 0 where project_id = ?', id)
+  const replaced = 'update ledger set hash = ? where project_id = ?'
+  await here.database.execute(replaced, 'f'.repeat(64), id)
+  expect((await keySetOf(here.store, id))?.keys[0]?.enabled).toBe(false)
+})
+
+test('heads match until a change by any connection is acknowledged', async () => {
+  const { store } = here
+  const ledgerId = await newProject()
+  const seenNow = async () => {
+    const hash = (await store.heads([ledgerId])).get(ledgerId)?.hash ?? ''
+    return [{ ledgerId, hash }]
+  }
+  for (const writer of [elsewhere, here]) {
+    const seen = await seenNow()
+    expect(await store.headsMatch(seen)).toBe(true)
+    const early = store.headsMatch(seen)
+    await change(ledgerId, writer)
+    const late = [1, 2, 3].map(() => store.headsMatch(seen))
+    expect(await Promise.all(late)).toEqual([false, false, false])
+    await early
+    expect(await store.headsMatch(await seenNow())).toBe(true)
+  }
+  expect(await store.headsMatch([{ ledgerId: newId(), hash: 'f'.repeat(64) }])).toBe(false)
 })
 
 test('a name and an id lead to the project that has them now, by the head of the system ledger', async () => {

@@ -9,7 +9,6 @@ import { keySetOf } from '../../../packages/server/src/features/keys/key-sets.ts
 import { projectChanges } from '../../../packages/server/src/features/projects/changes.ts'
 import { newApiKeySecret } from '../../../packages/server/src/kernel/access/secrets.ts'
 import { findProjectRecord } from '../../../packages/server/src/kernel/access/stored-projects.ts'
-import { readEvents } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
 import { isoTime } from '../../../packages/server/src/kernel/values/times.ts'
 import { keyRecord } from '../../support/store/key-records.ts'
 import { createProject, limits, openTestStore, origin } from '../../support/store/store.ts'
@@ -18,25 +17,6 @@ const opened = await openTestStore()
 const store = opened.store
 
 const refusal = (code: string) => expect.objectContaining({ name: 'PubringError', code })
-
-test('a created project is found by id and by name, at revision 1', async () => {
-  const project = await createProject(store, 'found')
-  expect(await findProjectRecord(store.reader, { id: project.id })).toMatchObject(project)
-  expect(await findProjectRecord(store.reader, { name: 'found' })).toMatchObject(project)
-  expect(project.revision).toBe(1)
-})
-
-test('a rename keeps the id, increments the revision and frees the old name', async () => {
-  const { id } = await createProject(store, 'before')
-  const later = origin('2026-02-01T00:00:00.000Z')
-  const renamed = await store.commit(projectChanges.renameProject, {
-    origin: later,
-    projectId: id,
-    name: 'after',
-  })
-  expect(renamed).toMatchObject({ id, name: 'after', revision: 2, updateTime: later.time })
-  expect(await findProjectRecord(store.reader, { name: 'before' })).toBeUndefined()
-})
 
 test('a rename to the same name changes neither revision nor updateTime', async () => {
   const project = await createProject(store, 'same')
@@ -61,27 +41,6 @@ test('a rename to a taken name is rejected and keeps the revision', async () => 
   })
   await expect(rename).rejects.toEqual(refusal('project_name_taken'))
   expect(await findProjectRecord(store.reader, { id: project.id })).toMatchObject(project)
-})
-
-test('a project can be deleted only once it has no keys', async () => {
-  const { id: projectId } = await createProject(store, 'full')
-  const key = keyRecord(projectId)
-  await store.commit(keyChanges.createKey, { origin: origin(), key, limits })
-  const remove = () => store.commit(projectChanges.deleteProject, { origin: origin(), projectId })
-  await expect(remove()).rejects.toEqual(refusal('project_not_empty'))
-  const kid = key.id
-  await store.commit(keyChanges.updateKey, {
-    origin: origin(),
-    projectId,
-    kid,
-    patch: { active: false },
-    limits,
-  })
-  await store.commit(keyChanges.deleteKey, { origin: origin(), projectId, kid })
-  await remove()
-  expect(await findProjectRecord(store.reader, { id: projectId })).toBeUndefined()
-  expect(await keySetOf(store, projectId)).toBeUndefined()
-  await expect(remove()).rejects.toEqual(refusal('project_not_found'))
 })
 
 test('a key is read back as it was written', async () => {
@@ -198,41 +157,4 @@ test('the public key of a submitted private key is blocked by either hash', asyn
   expect(await isBlocked(store.reader, { thumbprint, materialSha256: 'none' })).toBe(true)
   expect(await isBlocked(store.reader, { thumbprint: 'none', materialSha256 })).toBe(true)
   expect((await findProjectRecord(store.reader, { id: projectId }))?.revision).toBe(2)
-})
-
-test('submitting a blocked key again writes no event in any ledger', async () => {
-  const { id: projectId } = await createProject(store, 'again')
-  const { id: other } = await createProject(store, 'again-elsewhere')
-  const { thumbprint, materialSha256 } = keyRecord(projectId)
-  const exposed = { thumbprint, materialSha256 }
-  for (const ledger of [projectId, projectId, other]) {
-    await store.commit(keyChanges.refusePrivateKey, {
-      origin: origin(),
-      projectId: ledger,
-      exposed,
-    })
-  }
-  expect((await findProjectRecord(store.reader, { id: projectId }))?.revision).toBe(2)
-  expect((await findProjectRecord(store.reader, { id: other }))?.revision).toBe(1)
-})
-
-test('of 25 private keys by one API key within a minute, all are blocked and 10 are recorded', async () => {
-  const { id: projectId } = await createProject(store, 'flooded')
-  const refuse = async (name: string, time: string) => {
-    const { thumbprint, materialSha256 } = keyRecord(projectId)
-    const exposed = { thumbprint, materialSha256 }
-    const actor = { apiKeyId: name, name }
-    const refusal = { projectId, exposed, origin: { ...origin(time), actor } }
-    await store.commit(keyChanges.refusePrivateKey, refusal)
-    expect(await isBlocked(store.reader, exposed)).toBe(true)
-  }
-  const revision = async () => (await findProjectRecord(store.reader, { id: projectId }))?.revision
-  for (let i = 0; i < 25; i += 1) await refuse('one', '2026-01-02T03:04:05.678Z')
-  expect(await revision()).toBe(11)
-  await refuse('other', '2026-01-02T03:04:05.678Z')
-  expect(await revision()).toBe(12)
-  await refuse('one', '2026-01-02T03:05:05.678Z')
-  expect(await revision()).toBe(13)
-  const ledger = await readEvents(store.reader, projectId, { after: 0, limit: 100 })
-  expect(ledger.map((event) => event.revision)).toEqual(ledger.map((_, index) => index + 1))
 })

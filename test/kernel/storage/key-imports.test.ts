@@ -2,14 +2,13 @@ import { beforeEach, expect, test } from 'vitest'
 import { genesisHash } from '../../../packages/client/src/log/chain.ts'
 import { keyChanges } from '../../../packages/server/src/features/keys/changes.ts'
 import { keySetOf } from '../../../packages/server/src/features/keys/key-sets.ts'
-import { projectChanges } from '../../../packages/server/src/features/projects/changes.ts'
 import { eventHash } from '../../../packages/server/src/kernel/ledger/chain.ts'
 import { readEvents } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
 import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { fixture } from '../../support/keys/intake.ts'
 import { modulusOf, rsaRecord } from '../../support/keys/weak-keys.ts'
 import { keyImport, keyRecord } from '../../support/store/key-records.ts'
-import { createProject, openTestStore, origin } from '../../support/store/store.ts'
+import { createProject, openTestStore } from '../../support/store/store.ts'
 
 let projectId: string
 
@@ -43,21 +42,6 @@ test('more keys than fit in one statement are all imported, with a valid chain o
   expect(next?.hash).toBe(next && eventHash(previous, next))
 })
 
-test.each([
-  ['an import with a rejected key', {}, true],
-  ['a dry run', { dryRun: true }, false],
-])('%s stores nothing and keeps the revision', async (_name, more, hasDuplicate) => {
-  const keys = records(3)
-  const imported = hasDuplicate
-    ? [...keys, { ...keyRecord(projectId), id: newId(), thumbprint: keys[0]?.thumbprint ?? '' }]
-    : keys
-  const { rejected } = await store.commit(keyChanges.importKeys, keyImport(imported, more))
-  expect(rejected.map(({ pointer }) => pointer)).toEqual(
-    hasDuplicate ? ['/keys/3/publicKeyPem'] : [],
-  )
-  expect(await keySetOf(store, projectId)).toMatchObject({ revision: 1, keys: [] })
-})
-
 test('an RSA key registered after the comparison is compared under the lock', async () => {
   const [one, two] = ['a', 'b'].map((name) =>
     rsaRecord(projectId, modulusOf(fixture(`keys/rsa/shared-prime-${name}.pem`))),
@@ -83,11 +67,4 @@ test('the keys that have had a kid are found by an index', async () => {
   const explain = engine === 'postgres' ? 'explain' : 'explain query plan'
   const plan = JSON.stringify(await query(`${explain} ${lookup}`))
   expect(plan).toMatch(/event_(by_)?subject/)
-})
-
-test('an import into a deleted project is rejected', async () => {
-  await store.commit(projectChanges.deleteProject, { origin: origin(), projectId })
-  await expect(store.commit(keyChanges.importKeys, keyImport(records(1)))).rejects.toMatchObject({
-    code: 'project_not_found',
-  })
 })

@@ -1,12 +1,10 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { keyChanges } from '../../../packages/server/src/features/keys/changes.ts'
 import { projectChanges } from '../../../packages/server/src/features/projects/changes.ts'
 import { verifyLedgers } from '../../../packages/server/src/kernel/ledger/all-ledgers.ts'
 import { systemLedgerId } from '../../../packages/server/src/kernel/ledger/chain.ts'
 import { eventTable } from '../../../packages/server/src/kernel/ledger/stored.ts'
-import { verifyLedger } from '../../../packages/server/src/kernel/ledger/verification.ts'
 import { columnsOf } from '../../../packages/server/src/kernel/storage/schema.ts'
-import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { openLedgerReader, openStore } from '../../../packages/server/src/registry.ts'
 import { createDatabase, type TestDatabase } from '../../support/store/database.ts'
 import { keyRecord } from '../../support/store/key-records.ts'
@@ -30,8 +28,10 @@ beforeEach(async () => {
   database = await original.copy()
 })
 
+type Statement = [text: string, ...values: (string | number)[]]
+
 /** Alters the database behind the server's back. */
-async function tamper(statement: string, ...values: (string | number)[]): Promise<void> {
+async function tamper(...[statement, ...values]: Statement): Promise<void> {
   expect(await database.execute(statement, ...values)).toBeGreaterThan(0)
 }
 
@@ -46,173 +46,130 @@ async function findOnlyBreak() {
   return { ledgerId: broken[0]?.ledgerId, ...broken[0]?.broken }
 }
 
-describe('an edited event is found', () => {
-  test.each([
-    ['type', 'key.deleted'],
-    ['time', '2026-01-02T03:04:05.679Z'],
-    ['actor_id', '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71'],
-    ['actor_name', 'nobody'],
-    ['subject_type', 'project'],
-    ['subject_id', newId()],
-    ['changes', '{"label":{"to":"another"}}'],
-    ['request_id', newId()],
-    ['hash', 'f'.repeat(64)],
-  ])('in the column %s', async (column, value) => {
-    await tamper(
-      `update event set ${column} = ? where project_id = ? and revision = 4`,
-      value,
-      projectId,
-    )
-    const found = await findOnlyBreak()
-    expect(found).toMatchObject({ ledgerId: projectId, revision: 4 })
-    expect(found.detail).toMatch(/^event 4 \(key\.(created|deleted), .*\) was altered or moved/)
-  })
+const at = 'where project_id = ? and revision = ?'
+const edited = (set: string, ledgerId = projectId, revision = 4): Statement => [
+  `update event set ${set} ${at}`,
+  ledgerId,
+  revision,
+]
+const moved = (from: number, to: number) => edited(`revision = ${to}`, projectId, from)
+const copied = (revision: number): Statement => [
+  `insert into event (${columnsOf(eventTable)}) select
+   ${columnsOf(eventTable).map((name) => (name === 'revision' ? revision : name))} from event ${at}`,
+  projectId,
+  6,
+]
+const removed = (ledgerId: string): Statement[] => [
+  ['delete from event where project_id = ?', ledgerId],
+  ['delete from ledger where project_id = ?', ledgerId],
+]
+const head = (set: string): Statement => [
+  `update ledger set ${set} where project_id = ?`,
+  projectId,
+]
 
-  test.each([
-    ['an empty text', ''],
-    ['half of an object', '{'],
-    ['an array', '[]'],
-    ['a number', '7'],
-    ['changes that are numbers', '{"a":1}'],
-    ['changes to arrays', '{"a":{"to":[]}}'],
-    ['200,000 brackets', '['.repeat(200_000)],
-  ])('with %s as changes', async (_name, changes) => {
-    await tamper(
-      'update event set changes = ? where project_id = ? and revision = 4',
-      changes,
-      projectId,
-    )
-    const found = await findOnlyBreak()
-    expect(found).toMatchObject({ ledgerId: projectId, revision: 4 })
-    expect(found.detail).toBe('event 4 was altered: it cannot be read')
-  })
+const wasAltered = expect.stringMatching(/^event 4 \(key\.created, .*\) was altered or moved/)
+const isUnreadable = 'event 4 was altered: it cannot be read'
 
-  test('without its changes', async () => {
-    await tamper('update event set changes = null where project_id = ? and revision = 4', projectId)
-    expect(await findOnlyBreak()).toMatchObject({ revision: 4 })
-  })
+/** Alterations, each with the break that it causes: in the ledger of the project unless it says otherwise. */
+const alterations: [name: string, statements: Statement[], expected: object][] = [
+  ['an edited event', [edited("actor_name = 'nobody'")], { revision: 4, detail: wasAltered }],
+  ['an event without its changes', [edited('changes = null')], { revision: 4 }],
+  ['changes that are numbers', [edited(`changes = '{"a":1}'`)], { detail: isUnreadable }],
+  ['changes to arrays', [edited(`changes = '{"a":{"to":[]}}'`)], { detail: isUnreadable }],
+  [
+    'an event of the system',
+    [edited("time = '2020-01-01'", systemLedgerId, 1)],
+    { ledgerId: systemLedgerId, revision: 1 },
+  ],
+  [
+    'an event of a deleted project',
+    [edited("actor_name = 'x'", deletedId, 2)],
+    { ledgerId: deletedId, revision: 2 },
+  ],
+  ...(
+    [
+      [1, 'event 1 is missing: the one that follows has the revision 2'],
+      [4, 'event 4 is missing: the one that follows has the revision 5'],
+      [6, 'event 6 is missing: the head says 6, the last event is 5'],
+    ] as const
+  ).map(([revision, detail]): [string, Statement[], object] => [
+    `a deleted event, ${revision}`,
+    [[`delete from event ${at}`, projectId, revision]],
+    { revision, detail },
+  ]),
+  [
+    'deleted last events',
+    [['delete from event where project_id = ? and revision > 3', projectId]],
+    { revision: 4, detail: 'the last events are missing: the head says 6, the last event is 3' },
+  ],
+  [
+    'deleted events, all of them',
+    [['delete from event where project_id = ?', projectId]],
+    { revision: 1 },
+  ],
+  ['two swapped events', [moved(3, 99), moved(4, 3), moved(99, 4)], { revision: 3 }],
+  [
+    'a deleted event, and the gap closed',
+    [
+      [`delete from event ${at}`, projectId, 3],
+      ...[4, 5, 6].map((revision) => moved(revision, revision - 1)),
+      head('revision = 5'),
+    ],
+    { revision: 3 },
+  ],
+  ['an added event', [copied(7)], {}],
+  ['an event added before the first', [copied(-1)], {}],
+  [
+    'a head with another hash',
+    [head(`hash = '${'0'.repeat(64)}'`)],
+    {
+      revision: 6,
+      detail: expect.stringContaining(`the head was altered: its hash is ${'0'.repeat(64)}`),
+    },
+  ],
+  [
+    'a head that is behind',
+    [head('revision = 5')],
+    { detail: 'the head was altered: it says revision 5, the last event is 6' },
+  ],
+  [
+    'a head that is ahead',
+    [head('revision = 7')],
+    { detail: 'event 7 is missing: the head says 7, the last event is 6' },
+  ],
+  [
+    'a deleted head',
+    removed(projectId).slice(1),
+    { revision: 6, detail: 'the head of the ledger is missing' },
+  ],
+  ['the deleted ledger of the system', removed(systemLedgerId), { ledgerId: systemLedgerId }],
+  [
+    'the deleted ledger of a project that the system’s ledger has recorded',
+    removed(projectId),
+    { revision: 0, detail: 'the whole ledger is missing' },
+  ],
+]
 
-  test('with a recomputed hash, at the next event', async () => {
-    const ledgers = await openLedgerReader(database.url)
-    const set = 'update event set actor_name = ? where project_id = ? and revision = 4'
-    await tamper(set, 'nobody', projectId)
-    const { broken } = await verifyLedger(ledgers, projectId)
-    await ledgers.close()
-    const [, hash = ''] = /give the hash (\w+)/.exec(broken?.detail ?? '') ?? []
-    await tamper('update event set hash = ? where project_id = ? and revision = 4', hash, projectId)
-    expect(await findOnlyBreak()).toMatchObject({ ledgerId: projectId, revision: 5 })
-  })
-
-  test('in the system’s ledger', async () => {
-    await tamper('update event set time = ? where project_id = ?', '2020-01-01', systemLedgerId)
-    expect(await findOnlyBreak()).toMatchObject({ ledgerId: systemLedgerId, revision: 1 })
-  })
-
-  test('in the ledger of a deleted project', async () => {
-    await tamper(
-      'update event set actor_name = ? where project_id = ? and revision = 2',
-      'x',
-      deletedId,
-    )
-    expect(await findOnlyBreak()).toMatchObject({ ledgerId: deletedId, revision: 2 })
-  })
+test.each(alterations)('%s: found', async (_name, statements, expected) => {
+  for (const statement of statements) await tamper(...statement)
+  expect(await findOnlyBreak()).toMatchObject({ ledgerId: projectId, ...expected })
 })
 
-describe('a missing, moved or added event is found', () => {
-  test.each([
-    [1, 'event 1 is missing: the one that follows has the revision 2'],
-    [4, 'event 4 is missing: the one that follows has the revision 5'],
-    [6, 'event 6 is missing: the head says 6, the last event is 5'],
-  ])('event %i is deleted', async (revision, detail) => {
-    await tamper('delete from event where project_id = ? and revision = ?', projectId, revision)
-    expect(await findOnlyBreak()).toEqual({ ledgerId: projectId, revision, detail })
-  })
-
-  test('the last three are deleted', async () => {
-    await tamper('delete from event where project_id = ? and revision > 3', projectId)
-    expect(await findOnlyBreak()).toMatchObject({
-      revision: 4,
-      detail: 'the last events are missing: the head says 6, the last event is 3',
-    })
-  })
-
-  test('all are deleted', async () => {
-    await tamper('delete from event where project_id = ?', projectId)
-    expect(await findOnlyBreak()).toMatchObject({ ledgerId: projectId, revision: 1 })
-  })
-
-  test('two are swapped', async () => {
-    const move = 'update event set revision = ? where project_id = ? and revision = ?'
-    await tamper(move, 99, projectId, 3)
-    await tamper(move, 3, projectId, 4)
-    await tamper(move, 4, projectId, 99)
-    expect(await findOnlyBreak()).toMatchObject({ ledgerId: projectId, revision: 3 })
-  })
-
-  test('one is deleted and the gap closed', async () => {
-    await tamper('delete from event where project_id = ? and revision = 3', projectId)
-    for (const revision of [4, 5, 6]) {
-      const move = 'update event set revision = ? where project_id = ? and revision = ?'
-      await tamper(move, revision - 1, projectId, revision)
-    }
-    await tamper('update ledger set revision = 5 where project_id = ?', projectId)
-    expect(await findOnlyBreak()).toMatchObject({ ledgerId: projectId, revision: 3 })
-  })
-
-  test.each([7, 0, -1])('one is copied to revision %i', async (revision) => {
-    await tamper(
-      `insert into event (${columnsOf(eventTable)}) select
-       ${columnsOf(eventTable).map((name) => (name === 'revision' ? revision : name))} from event
-       where project_id = ? and revision = 6`,
-      projectId,
-    )
-    expect(await findOnlyBreak()).toMatchObject({ ledgerId: projectId })
-  })
-
-  test('the revision of one is not an integer', async () => {
-    const edit = "update event set revision = 'x' where project_id = ? and revision = 6"
-    if (database.engine === 'postgres') {
-      await expect(tamper(edit, projectId)).rejects.toThrow(/bigint/)
-      return
-    }
-    await tamper(edit, projectId)
-    expect(await findOnlyBreak()).toMatchObject({ ledgerId: projectId, revision: 6 })
-  })
+test('an edited event with a recomputed hash is found at the next event', async () => {
+  await tamper(...edited("actor_name = 'nobody'"))
+  const { detail } = await findOnlyBreak()
+  const [, hash = ''] = /give the hash (\w+)/.exec(detail ?? '') ?? []
+  await tamper(...edited(`hash = '${hash}'`))
+  expect(await findOnlyBreak()).toMatchObject({ ledgerId: projectId, revision: 5 })
 })
 
-describe('an altered head is found', () => {
-  test('its hash is replaced', async () => {
-    await tamper('update ledger set hash = ? where project_id = ?', '0'.repeat(64), projectId)
-    const found = await findOnlyBreak()
-    expect(found).toMatchObject({ ledgerId: projectId, revision: 6 })
-    expect(found.detail).toContain(`the head was altered: its hash is ${'0'.repeat(64)}`)
-  })
-
-  test.each([
-    [5, 'the head was altered: it says revision 5, the last event is 6'],
-    [0, 'the head was altered: it says revision 0, the last event is 6'],
-    [7, 'event 7 is missing: the head says 7, the last event is 6'],
-  ])('its revision is %i', async (revision, detail) => {
-    await tamper('update ledger set revision = ? where project_id = ?', revision, projectId)
-    expect(await findOnlyBreak()).toMatchObject({ ledgerId: projectId, detail })
-  })
-
-  test('it is deleted', async () => {
-    await tamper('delete from ledger where project_id = ?', projectId)
-    const detail = 'the head of the ledger is missing'
-    expect(await findOnlyBreak()).toEqual({ ledgerId: projectId, revision: 6, detail })
-  })
-
-  test('that of the system is deleted with all its events', async () => {
-    await tamper('delete from event where project_id = ?', systemLedgerId)
-    await tamper('delete from ledger where project_id = ?', systemLedgerId)
-    expect(await findOnlyBreak()).toMatchObject({ ledgerId: systemLedgerId })
-  })
-
-  test('it is deleted with all events: the system’s ledger has recorded its project', async () => {
-    await tamper('delete from event where project_id = ?', projectId)
-    await tamper('delete from ledger where project_id = ?', projectId)
-    const detail = 'the whole ledger is missing'
-    expect(await findOnlyBreak()).toEqual({ ledgerId: projectId, revision: 0, detail })
-  })
+test('a revision that is not an integer is found, where a column can hold one', async () => {
+  const edit = edited("revision = 'x'", projectId, 6)
+  if (database.engine === 'postgres') {
+    await expect(tamper(...edit)).rejects.toThrow(/bigint/)
+    return
+  }
+  await tamper(...edit)
+  expect(await findOnlyBreak()).toMatchObject({ ledgerId: projectId, revision: 6 })
 })

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { keyChanges } from '../../../packages/server/src/features/keys/changes.ts'
-import { projectChanges } from '../../../packages/server/src/features/projects/changes.ts'
 import { verifyLedgers } from '../../../packages/server/src/kernel/ledger/all-ledgers.ts'
 import { systemLedgerId } from '../../../packages/server/src/kernel/ledger/chain.ts'
 import { readEvents } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
@@ -10,7 +9,6 @@ import {
   verifyLedger,
 } from '../../../packages/server/src/kernel/ledger/verification.ts'
 import { openLedgerReader } from '../../../packages/server/src/registry.ts'
-import { createBlankDatabase } from '../../support/store/database.ts'
 import { keyRecord } from '../../support/store/key-records.ts'
 import {
   createProject,
@@ -57,12 +55,6 @@ describe('intact ledgers', () => {
       },
       { ledgerId: projectId, events: 6, hash: last?.hash, ...nothing },
     ])
-  })
-
-  test('a deleted project’s ledger is verified too', async () => {
-    const { id } = await createProject(store.store, 'short-lived')
-    await store.store.commit(projectChanges.deleteProject, { origin: origin(), projectId: id })
-    expect(await verdicts()).toContainEqual(expect.objectContaining({ ledgerId: id, events: 2 }))
   })
 
   test('several are read at once, and reported in order', async () => {
@@ -130,17 +122,5 @@ describe('a database', () => {
       'verifyTables',
     ])
     await ledgers.close()
-  })
-
-  test('of another application is rejected', async () => {
-    const other = await createBlankDatabase()
-    onTestFinished(() => other.remove())
-    await other.query('create table event (id integer)')
-    await expect(openLedgerReader(other.url)).rejects.toThrow('of another program')
-  })
-
-  test('of a newer release is rejected', async () => {
-    await store.database.query("insert into kysely_migration values ('9999-later', '2030-01-01')")
-    await expect(openLedgerReader(store.database.url)).rejects.toThrow('a newer Pubring')
   })
 })

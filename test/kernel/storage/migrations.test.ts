@@ -92,17 +92,15 @@ describe('on the schema of a newer release', () => {
     },
   )
 
-  test.each([
-    `${major}.${minor}.${patch + 1}`,
-    `${major}.${minor + 1}.0`,
-    `${major}.${minor + 10}.0`,
-    `${major + 1}.0.0`,
-  ])('that needs %s, this one does not start, and says so', async (oldest) => {
-    await migrateFurther(oldest)
-    const message = `The database was written by a newer Pubring (it has the migration 9999-notes), and this is ${version}. Start ${oldest} or later, or restore a backup of this one.`
-    await expect(openStore(database.url)).rejects.toThrow(message)
-    await expect(openLedgerReader(database.url)).rejects.toThrow(message)
-  })
+  test.each([`${major}.${minor}.${patch + 1}`, `${major}.${minor + 10}.0`])(
+    'that needs %s, this one does not start, and says so',
+    async (oldest) => {
+      await migrateFurther(oldest)
+      const message = `The database was written by a newer Pubring (it has the migration 9999-notes), and this is ${version}. Start ${oldest} or later, or restore a backup of this one.`
+      await expect(openStore(database.url)).rejects.toThrow(message)
+      await expect(openLedgerReader(database.url)).rejects.toThrow(message)
+    },
+  )
 
   test('that records no release, this one does not start', async () => {
     await migrateFurther()

@@ -42,13 +42,8 @@ await store.commit(projectChanges.renameProject, {
   projectId: otherId,
   name: 'again',
 })
-const reads = await openReads(opened.database.url)
-const db = reads.db
-const close = reads.close
-
-afterAll(async () => {
-  await close?.()
-})
+const { db, close } = await openReads(opened.database.url)
+afterAll(close)
 
 /** All pages of what matches, and the number of pages. */
 async function allOf(filter: RegistryFilter, limit = 200) {

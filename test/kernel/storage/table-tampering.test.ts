@@ -54,7 +54,7 @@ import { isActive } from '../../../packages/server/src/kernel/values/times.ts'
 import { openLedgerReader, openStore } from '../../../packages/server/src/registry.ts'
 import { systemClock } from '../../../packages/server/src/runtime/clock.ts'
 import { createKeyFile } from '../../support/log/key-file.ts'
-import { accessRuleRecord } from '../../support/store/access-records.ts'
+import { accessRuleRecord, exchangedKeyRecord } from '../../support/store/access-records.ts'
 import { createDatabase } from '../../support/store/database.ts'
 import { keyRecord } from '../../support/store/key-records.ts'
 import { linkRecord } from '../../support/store/links.ts'
@@ -92,35 +92,23 @@ const [key, second, toDeactivate] = [
   await put({ label: 'second' }),
   await put({ label: 'third', publishedKid: 'old-kid' }),
 ]
-const reader = await putApiKey('reader', {
+await putApiKey('reader', {
   role: 'reader',
   projectId,
   expireTime: '2099-01-02T03:04:05.678Z',
 })
-const admin = await putApiKey('admin', {})
+await putApiKey('admin', {})
 const { id } = await putApiKey('revoked', {})
-const revoked = await store.commit(apiKeyChanges.updateApiKey, {
-  origin: origin(),
-  id,
-  patch: { active: false },
-})
+await store.commit(apiKeyChanges.updateApiKey, { origin: origin(), id, patch: { active: false } })
 const accessRule = accessRuleRecord({ projectId })
 await store.commit(accessRuleChanges.createAccessRule, { origin: origin(), rule: accessRule })
-const secret = newApiKeySecret()
-const exchanged: ApiKeyRecord = {
-  ...{ id: newId(), digest: apiKeyDigest(secret), prefix: secret.slice(0, 16) },
-  ...{ name: accessRule.name, role: 'writer', projectId, enabled: true },
-  exchanged: { ruleId: accessRule.id, issuer: accessRule.issuer, subject: 'orders' },
-  createTime: origin().time,
-  expireTime: '2099-01-02T03:04:05.678Z',
-}
 await store.commit(exchangeChanges.exchangeToken, {
   origin: origin(),
-  apiKey: exchanged,
+  apiKey: exchangedKeyRecord(accessRule),
   rule: accessRule,
   matched: [['sub', 'orders']],
 })
-const { session } = await createPersonSession(store)
+await createPersonSession(store)
 const rule = ruleRecord({ role: 'reader' })
 await store.commit(accessRuleChanges.createAccessRule, { origin: origin(), rule })
 const { thumbprint, materialSha256 } = keyRecord(projectId)
@@ -129,9 +117,8 @@ await store.commit(keyChanges.refusePrivateKey, {
   projectId,
   exposed: { thumbprint, materialSha256 },
 })
-const rotation = { id: newId() }
 const rotated = { from: key.id, to: second.id, tokenLifetime: 60, jwksMaxAge: 60 }
-const started = { origin: origin(), projectId, ...rotation, ...rotated }
+const started = { origin: origin(), projectId, id: newId(), ...rotated }
 await store.commit(rotationChanges.startRotation, started)
 const opened = linkRecord(projectId, {
   algorithms: ['ES256'],
@@ -167,9 +154,7 @@ await store.close()
 registry = {
   database: original,
   eventsOf: (ledgerId) => events.get(ledgerId) ?? [],
-  ...{ projectId, otherProjectId, key, second, inactive, reader, admin, revoked },
-  ...{ accessRule, exchanged, session, rule, rotation },
-  exposed: thumbprint,
+  ...{ projectId, otherProjectId, key, second, inactive, exposed: thumbprint },
 }
 
 beforeEach(async () => {

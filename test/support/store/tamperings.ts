@@ -1,12 +1,5 @@
-import {
-  accessRuleTable,
-  type PeopleRule,
-  type WorkloadRule,
-} from '../../../packages/server/src/features/access-rules/stored.ts'
-import {
-  type ApiKeyRecord,
-  apiKeyTable,
-} from '../../../packages/server/src/features/api-keys/stored.ts'
+import { accessRuleTable } from '../../../packages/server/src/features/access-rules/stored.ts'
+import { apiKeyTable } from '../../../packages/server/src/features/api-keys/stored.ts'
 import { digestsOf, publish } from '../../../packages/server/src/features/keys/published/texts.ts'
 import {
   type KeyRecord,
@@ -15,10 +8,7 @@ import {
 } from '../../../packages/server/src/features/keys/stored.ts'
 import { linkTable } from '../../../packages/server/src/features/registration-links/stored.ts'
 import { rotationTable } from '../../../packages/server/src/features/rotations/stored.ts'
-import {
-  type SessionRecord,
-  sessionTable,
-} from '../../../packages/server/src/features/sign-in/stored.ts'
+import { sessionTable } from '../../../packages/server/src/features/sign-in/stored.ts'
 import {
   type EventContent,
   eventHash,
@@ -40,18 +30,6 @@ export interface TamperedRegistry {
   key: KeyRecord
   second: KeyRecord
   inactive: KeyRecord
-  /** A reader bound to the project, an admin, and a deactivated admin. */
-  reader: ApiKeyRecord
-  admin: ApiKeyRecord
-  revoked: ApiKeyRecord
-  accessRule: WorkloadRule
-  /** An API key that a token was exchanged for. */
-  exchanged: ApiKeyRecord
-  /** A session of a person. */
-  session: SessionRecord
-  rule: PeopleRule
-  /** The replacement of the first key by the second. */
-  rotation: { id: string }
   /** The thumbprint of a key whose private half was submitted. */
   exposed: string
 }
@@ -130,46 +108,11 @@ export const tamperings: Tampering[] = [
     ...keyMember('spkiSha256'),
   },
   {
-    name: 'another key under the old kid, in two columns only',
-    async tamper({ database, projectId, key }) {
-      const { jwk, publicKeyPem } = keyRecord(projectId)
-      const set = 'jwk = ?, public_key_pem = ?'
-      await database.execute(update('jwt_key', set), JSON.stringify(jwk), publicKeyPem, key.id)
-    },
-    caughtBy: 'read',
-    ...keyMember('publicKeyPem'),
-  },
-  {
     name: 'a key without an event',
     tamper: (registry) =>
       insertKey(registry, { ...keyRecord(registry.projectId), id: registry.otherProjectId }),
     caughtBy: 'read',
     named: ({ otherProjectId }) => ({ type: 'key', id: otherProjectId }),
-  },
-  {
-    name: 'an API key without an event',
-    tamper: ({ database, projectId }) =>
-      database.execute(
-        `insert into api_key (id, name, role, prefix, digest, enabled, create_time)
-         values (?, 'mine', 'admin', 'pubring_x', ?, 1, '2026-01-02T03:04:05.678Z')`,
-        projectId,
-        'd'.repeat(64),
-      ),
-    caughtBy: 'read',
-    named: ({ projectId }) => ({ type: 'api_key', id: projectId }),
-  },
-  {
-    name: 'an exchanged API key without an event',
-    tamper({ database, exchanged, otherProjectId }) {
-      const columns = columnsOf(apiKeyTable).filter((column) => !['id', 'digest'].includes(column))
-      return database.execute(
-        `insert into api_key (id, digest, ${columns}) select ?, 'd', ${columns} from api_key where id = ?`,
-        otherProjectId,
-        exchanged.id,
-      )
-    },
-    caughtBy: 'read',
-    named: ({ otherProjectId }) => ({ type: 'api_key', id: otherProjectId }),
   },
   {
     name: 'the tail removed and the head moved back, so that the rows are newer',
@@ -209,35 +152,6 @@ export const tamperings: Tampering[] = [
       await registry.database.execute(update('jwt_key', "label = 'mine'"), key.id)
     },
     caughtBy: 'log',
-  },
-  {
-    name: 'a key added to what is published',
-    tamper({ database, projectId }) {
-      const { list, jwks } = publish([keyRecord(projectId)], '', true)
-      const row = 'update published_key_set set list = ?, jwks = ? where project_id = ?'
-      return database.execute(row, list, jwks, projectId)
-    },
-    caughtBy: 'read',
-    named: ({ projectId }) => ({ type: 'published_key_set', id: projectId, member: 'jwks' }),
-  },
-  {
-    name: 'what is published deleted',
-    tamper: ({ database, projectId }) =>
-      database.execute('delete from published_key_set where project_id = ?', projectId),
-    caughtBy: 'read',
-    named: ({ projectId }) => ({ type: 'published_key_set', id: projectId }),
-  },
-  {
-    name: 'what is published together with the digests of the last event',
-    async tamper({ database, projectId }) {
-      const texts = publish([keyRecord(projectId)], '', true)
-      const row = 'update published_key_set set list = ?, jwks = ? where project_id = ?'
-      await database.execute(row, texts.list, texts.jwks, projectId)
-      const event = 'update event set published = ? where project_id = ?'
-      await database.execute(event, JSON.stringify(digestsOf(texts)), projectId)
-    },
-    caughtBy: 'replay',
-    broken: /was altered or moved/,
   },
   {
     name: 'what is published, with the digests in an event of another change',
@@ -293,22 +207,19 @@ export const tamperings: Tampering[] = [
   },
   {
     name: 'a project without a ledger',
-    tamper: ({ database, admin }) =>
-      database.execute(
-        "insert into project (id, name, create_time, update_time) values (?, 'mine', 'x', 'x')",
-        admin.id,
-      ),
+    tamper: ({ database }) =>
+      insertRow(database, 'project', { id: 'x', name: 'mine', create_time: 'x', update_time: 'x' }),
     caughtBy: 'replay',
     broken: /the whole ledger is missing/,
   },
-  ...[accessRuleTable, sessionTable, rotationTable, linkTable].map(
+  ...[apiKeyTable, accessRuleTable, sessionTable, rotationTable, linkTable].map(
     (table): Tampering => ({
       name: `a row inserted into ${table.name}`,
       tamper({ database, otherProjectId }) {
         const columns = columnsOf(table)
           .filter((column) => !['id', 'digest', 'session_digest'].includes(column))
           .map((column) => `"${column}"`)
-        const digest = table === sessionTable || table === linkTable
+        const digest = table === apiKeyTable || table === sessionTable || table === linkTable
         return database.execute(
           `insert into ${table.name} (id, ${digest ? 'digest, ' : ''}${columns})
            select ?, ${digest ? "'d', " : ''}${columns} from ${table.name} limit 1`,
@@ -319,13 +230,6 @@ export const tamperings: Tampering[] = [
       named: ({ otherProjectId }) => ({ type: table.name, id: otherProjectId }),
     }),
   ),
-  {
-    name: 'the type of an event',
-    tamper: ({ database, key }) =>
-      database.execute("update event set type = 'key.deleted' where subject_id = ?", key.id),
-    caughtBy: 'read',
-    broken: /event \d+ \(key\.deleted, .*\) was altered or moved/,
-  },
   {
     name: 'the row and its event, without the chain',
     async tamper({ database, eventsOf, inactive, projectId }) {
