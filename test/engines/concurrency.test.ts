@@ -1,7 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { ecKey } from '../support/keys/pem.ts'
 import {
   type CallResult,
@@ -11,9 +8,8 @@ import {
   kidsOf,
   publishedKids,
   type Replica,
-  type Replicas,
 } from '../support/server/replicas.ts'
-import { createDatabase } from '../support/store/database.ts'
+import { createBlankDatabase } from '../support/store/database.ts'
 import { expectWithin } from '../support/timing.ts'
 
 const statuses = (responses: CallResult[]) => responses.map(({ status }) => status).sort()
@@ -21,21 +17,13 @@ const codes = (responses: CallResult[]) =>
   responses.filter(({ status }) => status !== 201).map(({ body }) => JSON.parse(body).code)
 
 describe.each(['sqlite', 'postgres'] as const)('two processes on one database (%s)', (engine) => {
-  let replicas: Replicas
   let one: Replica
   let other: Replica
-  let dispose: () => Promise<void>
   beforeAll(async () => {
-    const [url, remove] = await newDatabase(engine)
-    replicas = createReplicas(url)
-    dispose = async () => {
-      await replicas.close()
-      await remove()
-    }
+    const replicas = createReplicas((await createBlankDatabase(engine)).url)
     one = await replicas.add()
     other = await replicas.add()
   })
-  afterAll(() => dispose())
 
   /** Twenty concurrent calls, half of them to each process. */
   const twenty = (call: (replica: Replica, index: number) => Promise<CallResult>) =>
@@ -72,34 +60,6 @@ describe.each(['sqlite', 'postgres'] as const)('two processes on one database (%
     expect(new Set(codes(responses))).toEqual(new Set(['duplicate_key']))
     const [kid] = await kidsOf(other, 'duplicates')
     for (const { body } of responses) expect(JSON.parse(body).kid).toBe(kid)
-  })
-
-  test('20 concurrent creates with one label: 20 keys', async () => {
-    await createProject(one, 'namesakes')
-    const responses = await twenty((replica) => createKey(replica, 'namesakes'))
-    expect(statuses(responses)).toEqual(Array(20).fill(201))
-    expect(new Set(await kidsOf(one, 'namesakes')).size).toBe(20)
-  })
-
-  test('a create repeated after its response was lost is 409 with the kid of the first', async () => {
-    await createProject(one, 'repeated')
-    const { publicKeyPem } = ecKey()
-    const abort = new AbortController()
-    const lost = fetch(`${one.url}/v1/projects/repeated/jwt-keys`, {
-      method: 'POST',
-      signal: abort.signal,
-      headers: { 'X-Api-Key': one.apiKey, 'Content-Type': 'application/json' },
-      body: JSON.stringify({ name: 'k', algorithm: 'ES256', publicKeyPem }),
-    }).catch(() => undefined)
-    setTimeout(() => abort.abort(), 15)
-    await lost
-    const again = await createKey(other, 'repeated', publicKeyPem)
-    const third = await createKey(one, 'repeated', publicKeyPem)
-    const [kid, ...more] = await kidsOf(other, 'repeated')
-    expect(more).toEqual([])
-    expect([201, 409]).toContain(again.status)
-    expect([third.status, JSON.parse(third.body).kid]).toEqual([409, kid])
-    expect(JSON.parse(again.body).kid).toBe(kid)
   })
 
   test('after 200 concurrent activations, deactivations and a new label, all views agree', async () => {
@@ -150,9 +110,9 @@ describe.each(['sqlite', 'postgres'] as const)('two processes on one database (%
     expect(states.at(-1)).toBe(key.active)
   })
 
-  test('a project deleted during a create: 201 and 409, or 404 and 204, 100 times', async () => {
+  test('a project deleted during a create: 201 and 409, or 404 and 204, 30 times', async () => {
     const outcomes = new Set<string>()
-    for (let round = 0; round < 100; round += 1) {
+    for (let round = 0; round < 30; round += 1) {
       const id = await createProject(one, 'short-lived')
       const [created, deleted] = await Promise.all([
         createKey(round % 2 === 0 ? one : other, 'short-lived'),
@@ -174,14 +134,3 @@ describe.each(['sqlite', 'postgres'] as const)('two processes on one database (%
     expect(await publishedKids(one, id)).toEqual([])
   })
 })
-
-async function newDatabase(
-  engine: 'sqlite' | 'postgres',
-): Promise<[url: string, remove: () => Promise<void>]> {
-  if (engine === 'postgres') {
-    const database = await createDatabase('postgres')
-    return [database.url, () => database.remove()]
-  }
-  const folder = mkdtempSync(join(tmpdir(), 'pubring-'))
-  return [`sqlite:${join(folder, 'pubring.db')}`, async () => rmSync(folder, { recursive: true })]
-}

@@ -46,32 +46,16 @@ const create = (file: string, algorithm: string, more: object = {}, save?: strin
 
 const projectSteps: Step[] = [
   get('/v1/projects'),
-  ...[
-    'Prod',
-    'prod',
-    'ÄB',
-    'äb',
-    'straße',
-    'STRASSE',
-    'a\u0000b',
-    '',
-    'a b',
-    '-a',
-    'x'.repeat(129),
-  ].map((name) => post('/v1/projects', { name })),
+  ...['Prod', 'prod', 'ÄB', 'straße', 'a\u0000b'].map((name) => post('/v1/projects', { name })),
   post('/v1/projects', { name: 'b-2' }, { id: 'b' }),
   post('/v1/projects', { name: 'a1' }),
   post('/v1/projects', { name: 'ab' }),
   get('/v1/projects?limit=2'),
   get('/v1/projects?limit=2&after={b}'),
-  get('/v1/projects?limit=0'),
-  ...['Prod', 'PROD', '%C3%84B', 'stra%C3%9Fe', 'a%00b', 'not-there', '{b}', 'B-2'].map((name) =>
-    get(`/v1/projects/${name}`),
-  ),
+  ...['PROD', '%C3%84B', 'a%00b', 'not-there', '{b}'].map((name) => get(`/v1/projects/${name}`)),
   patch('/v1/projects/b-2', { name: 'prod' }),
   patch('/v1/projects/b-2', { name: 'B-3' }),
   patch('/v1/projects/b-3', { name: 'b-3' }),
-  patch('/v1/projects/b-3', {}),
   get('/v1/projects/{b}'),
   remove('/v1/projects/{b}'),
   remove('/v1/projects/{b}'),
@@ -87,28 +71,18 @@ const keySteps: Step[] = [
   create('good/ed25519.pem', 'EdDSA', { expireTime: '2199-01-01T01:00:00+01:00' }, 'ed'),
   create('good/ml-dsa-44.pem', 'ML-DSA-44', { name: 'ключ 🔑 "quoted" \\ 長'.repeat(5) }, 'mldsa'),
   create('good/rsa-pss-sha256.pem', 'PS256'),
-  create('good/ec-p384.pem', 'ES256'),
-  create('good/ec-p521.pem', 'HS256'),
   create('rsa/shared-prime-a.pem', 'RSA'),
   create('rsa/shared-prime-b.pem', 'RSA'),
   create('rsa/same-modulus-other-e.pem', 'RSA'),
-  create('rsa/roca-2048.pem', 'RSA'),
-  create('pem/crlf.pem', 'RSA'),
-  create('pem/nul-after.pem', 'RSA'),
   create('private/pkcs8-ed25519.pem', 'EdDSA'),
   create('good/ec-p521.pem', 'ES512', { name: 'a\u0000b' }),
   create('good/ec-p521.pem', 'ES512', { name: '\ud800' }),
-  create('good/ec-p521.pem', 'ES512', { nmae: 'x' }),
-  create('good/ec-p521.pem', 'ES512', { expireTime: '2001-01-01T00:00:00Z' }),
   get(keys),
   get(`${keys}?active=true`),
-  get(`${keys}?active=maybe`),
   get(`${keys}/{rsa}`),
   ...[
     'not-a-uuid',
-    '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b7',
     '{rsa}'.toUpperCase(),
-    '%7B019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71%7D',
     '00000000-0000-0000-0000-000000000000',
     'x'.repeat(5_000),
     'a%00b',
@@ -121,7 +95,6 @@ const keySteps: Step[] = [
   patch(`${keys}/{ec}`, { active: true }),
   patch(`${keys}/{ec}`, { label: 'a\u0000b' }),
   patch(`${keys}/{ed}`, { expireTime: null }),
-  patch(`${keys}/{ed}`, { active: 'no' }),
   { method: 'PATCH', url: `${keys}/{ed}`, body: { active: false }, headers: { 'if-match': '"x"' } },
   remove(`${keys}/{rsa}`),
   patch(`${keys}/{rsa}`, { active: false }),
@@ -135,7 +108,6 @@ const publishedSteps: Step[] = [
   { method: 'HEAD', url: '/v1/projects/payments/.well-known/jwks.json' },
   get('/v1/projects/payments/.well-known/jwks.json?x=1', { 'if-none-match': '*' }),
   get('/v1/projects/{payments}/.well-known/openid-configuration'),
-  get('/v1/projects/payments/.well-known/openid-configuration'),
   get('/v1/projects/a%00b/.well-known/jwks.json'),
   get('/v1/projects/none/.well-known/jwks.json'),
 ]
@@ -156,7 +128,6 @@ const apiKeySteps: Step[] = [
     { name: 'ci', role: 'writer', project: 'payments' },
     { id: 'ci', apiKey: 'secret' },
   ),
-  post('/v1/api-keys', { name: 'x', role: 'root' }),
   post('/v1/api-keys', { name: 'x', role: 'reader', project: 'none' }),
   get('/v1/api-keys'),
   get('/v1/api-keys/{ci}'),
@@ -169,22 +140,16 @@ const apiKeySteps: Step[] = [
   get('/v1/api-keys/self', { 'x-api-key': '{secret}' }),
   remove('/v1/api-keys/{ci}'),
   remove('/v1/api-keys/{ci}'),
-  get('/v1/api-keys/not-a-uuid'),
-  get('/v1/api-keys/self', { 'x-api-key': '' }),
   get('/v1/api-keys/self', { 'x-api-key': 'pubring_nonsense' }),
 ]
 
 const otherSteps: Step[] = [
   post('/v1/key-checks', { publicKeyPem: key('good/ec-p256.pem'), algorithm: 'ES256' }),
-  post('/v1/key-checks', { publicKeyPem: key('rsa/e-3.pem') }),
-  post('/v1/projects/payments/token-checks', { token: 'a.b.c' }),
   post('/v1/projects/payments/token-checks', {
     token: `${Buffer.from('{"alg":"ES256"}').toString('base64url')}.e30.AA`,
   }),
   { method: 'PUT', url: keys, body: {} },
-  get('/v1/nothing'),
   get('/health/ready'),
-  get('/health/live'),
 ]
 
 /** Sends a step and returns the response, with a placeholder for each id, time, secret and hash. */
@@ -243,17 +208,5 @@ test('every operation returns the same bytes on both databases', async () => {
     expect(expected, `${step.method} ${step.url}`).not.toMatch(/^5/)
     statuses.add(expected.slice(0, 3))
   }
-  expect([...statuses].sort()).toEqual([
-    '200',
-    '201',
-    '204',
-    '304',
-    '400',
-    '401',
-    '403',
-    '404',
-    '405',
-    '409',
-    '412',
-  ])
+  expect([...statuses].sort().join(' ')).toBe('200 201 204 304 400 401 403 404 405 409 412')
 })

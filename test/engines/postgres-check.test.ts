@@ -27,22 +27,14 @@ test('check replays the ledgers and the log of PostgreSQL, and names what it doe
   expect(await database.dump()).toBe(before)
 })
 
-test.each([
-  ['a row', "update project set name = 'x' where name = 'b'", /name: the ledger says "b"/],
-  ['a tile', `update log_tile set hashes = 'AAAA' || substr(hashes, 5)`, /the log, log_tile 0\/0/],
-  [
-    'an entry',
-    'delete from log_entry where position = 1',
-    /the log, log_entry 1: its row is missing/,
-  ],
-])('check finds %s that was altered', async (_what, statement, fault) => {
+test('check finds a tile of the log that was altered', async () => {
   const copy = await database.copy()
-  await copy.execute(statement)
-  const env = { PUBRING_DATABASE_URL: copy.url }
-  const { code, stdout } = await shell.pubring(['check'], { env })
+  await copy.execute(`update log_tile set hashes = 'AAAA' || substr(hashes, 5)`)
+  const { code, stdout } = await shell.pubring(['check'], {
+    env: { PUBRING_DATABASE_URL: copy.url },
+  })
   expect(code).toBe(1)
-  expect(stdout).toMatch(/^BROKEN /)
-  expect(stdout).toMatch(fault)
+  expect(stdout).toMatch(/^BROKEN .*the log, log_tile 0\/0/m)
 })
 
 test('check has more time for a statement than a server', async () => {

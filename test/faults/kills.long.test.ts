@@ -39,9 +39,13 @@ test('kill -9 during 1,000 concurrent creates, 20 times: no acknowledged key is 
     const start = performance.now()
     server = await startServer(folder, highLimits, launch)
     starts.push(performance.now() - start)
-    const found = await createServerClient(server, apiKey).kids(project)
+    const again = createServerClient(server, apiKey)
+    const found = await again.kids(project)
     expect(countLost(acknowledged.at(-1) ?? [], found)).toBe(0)
     expect(new Set(found).size).toBe(found.length)
+    const jwks = (await again.send('GET', `/v1/projects/${project}/.well-known/jwks.json`))?.text
+    const { keys }: { keys: { kid: string }[] } = JSON.parse(jwks ?? '{}')
+    expect(keys.map(({ kid }) => kid)).toEqual(found)
   }
   let lost = 0
   for (const [round, kids] of acknowledged.entries()) {

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
 import { Agent, get } from 'node:http'
 import { join } from 'node:path'
@@ -150,4 +151,24 @@ test('a second SIGTERM ends the process immediately', async () => {
     acknowledged: 0,
     lost: 0,
   })
+})
+
+test('requests that arrive while the process is stopped are answered before it shuts down', async () => {
+  const server = await startServer(createFolder('stopped'), logged)
+  const early = rawConnection(server.url)
+  await once(early.socket, 'connect')
+  server.signal('SIGTERM')
+  await expect.poll(server.output).toContain('shutting down')
+  // The time for which it still listens passes before it reads what arrived meanwhile.
+  server.signal('SIGSTOP')
+  const late = Array.from({ length: 50 }, () => rawConnection(server.url))
+  for (const { socket } of [early, ...late]) {
+    socket.write(requestHead('GET /health/live HTTP/1.1', 'Host: x'))
+  }
+  // Twice as long as it goes on listening, by the clock of the machine.
+  for (let pause = 0; pause < 2; pause += 1) await delay(400)
+  server.signal('SIGCONT')
+  const texts = await Promise.all([early, ...late].map(({ closed }) => closed))
+  expect(texts.map((text) => text.slice(0, 12))).toEqual(Array(51).fill('HTTP/1.1 200'))
+  expect(await server.ended).toBe(0)
 })

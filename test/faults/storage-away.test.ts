@@ -1,4 +1,12 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, expect, test } from 'vitest'
@@ -65,39 +73,30 @@ async function expectBack(): Promise<void> {
   expect(await client.kids()).toEqual(acknowledged)
 }
 
+/** Writes other content into the file. */
+const overwrite = (contentOf: (size: number) => Buffer) => () => {
+  const content = readFileSync(file)
+  writeFileSync(file, contentOf(content.length))
+  return () => writeFileSync(file, content)
+}
+
+/** Moves the file away, and makes something else in its place. */
+const replace = (make: (moved: string) => void) => () => {
+  const moved = `${file}.away`
+  renameSync(file, moved)
+  make(moved)
+  return () => {
+    rmSync(file, { force: true })
+    renameSync(moved, file)
+  }
+}
+
 /** Faults of the database, each of which returns how to undo it. */
 const faults: [string, () => MaybePromise<() => MaybePromise<void>>][] = [
-  [
-    'Database file overwritten with garbage',
-    () => {
-      const content = readFileSync(file)
-      writeFileSync(file, Buffer.alloc(content.length, 0x55))
-      return () => writeFileSync(file, content)
-    },
-  ],
-  [
-    'emptied',
-    () => {
-      const content = readFileSync(file)
-      writeFileSync(file, '')
-      return () => writeFileSync(file, content)
-    },
-  ],
-  [
-    'gone',
-    () => {
-      renameSync(file, `${file}.away`)
-      return () => renameSync(`${file}.away`, file)
-    },
-  ],
-  [
-    'another in its place',
-    () => {
-      renameSync(file, `${file}.away`)
-      writeFileSync(file, readFileSync(`${file}.away`))
-      return () => renameSync(`${file}.away`, file)
-    },
-  ],
+  ['Database file overwritten with garbage', overwrite((size) => Buffer.alloc(size, 0x55))],
+  ['emptied', overwrite(() => Buffer.alloc(0))],
+  ['gone', replace(() => {})],
+  ['another in its place', replace((moved) => copyFileSync(moved, file))],
   [
     'input/output errors',
     async () => {
@@ -105,17 +104,7 @@ const faults: [string, () => MaybePromise<() => MaybePromise<void>>][] = [
       return () => injection.set({})
     },
   ],
-  [
-    'a link to itself in its place',
-    () => {
-      renameSync(file, `${file}.away`)
-      symlinkSync(file, file)
-      return () => {
-        rmSync(file)
-        renameSync(`${file}.away`, file)
-      }
-    },
-  ],
+  ['a link to itself in its place', replace(() => symlinkSync(file, file))],
   [
     'a table dropped',
     () => {
