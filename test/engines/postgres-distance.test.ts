@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { keyChanges } from '../../packages/server/src/features/keys/changes.ts'
 import { readKeySet } from '../../packages/server/src/features/keys/reads.ts'
 import { projectChanges } from '../../packages/server/src/features/projects/changes.ts'
@@ -40,13 +40,9 @@ describe(`with a database ${roundTripMs} ms away`, () => {
     const { port } = new URL(database.url)
     proxy = await startTcpProxy(Number(port))
     proxy.delay(roundTripMs)
-    store = await openStore(database.url.replace(port, String(proxy.port)))
+    const url = database.url.replace(port, String(proxy.port))
+    store = (await openTestStore({ ...database, url })).store
     project = await createProject(store, 'p')
-  })
-  afterAll(async () => {
-    await store.close()
-    await proxy.close()
-    await database.remove()
   })
 
   /** Once there is a connection. */

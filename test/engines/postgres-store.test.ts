@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { keyChanges } from '../../packages/server/src/features/keys/changes.ts'
 import { keySetOf } from '../../packages/server/src/features/keys/key-sets.ts'
 import {
@@ -10,26 +10,19 @@ import { projectChanges } from '../../packages/server/src/features/projects/chan
 import type { Store } from '../../packages/server/src/kernel/context.ts'
 import { kernelChanges } from '../../packages/server/src/kernel/kernel-changes.ts'
 import { newId } from '../../packages/server/src/kernel/values/ids.ts'
-import { openServerStore, openStore } from '../../packages/server/src/registry.ts'
+import { openServerStore } from '../../packages/server/src/registry.ts'
+import { endLater } from '../support/ending.ts'
 import { startTcpProxy } from '../support/network/tcp-proxy.ts'
 import { createDatabase, type TestDatabase } from '../support/store/database.ts'
 import { keyRecord } from '../support/store/key-records.ts'
 import { readNewest } from '../support/store/newest.ts'
-import { createProject, limits, origin } from '../support/store/store.ts'
+import { createProject, limits, openTestStore, origin } from '../support/store/store.ts'
 import { expectWithin } from '../support/timing.ts'
-
-const opened: Store[] = []
 
 const database = await createDatabase('postgres')
 
-afterAll(async () => {
-  for (const store of opened) await store.close()
-})
-
 async function open(parameters = '', url = database.url): Promise<Store> {
-  const store = await openStore(`${url}${parameters}`)
-  opened.push(store)
-  return store
+  return (await openTestStore({ ...database, url: `${url}${parameters}` })).store
 }
 
 const name = () => `n-${newId().slice(-12)}`
@@ -78,8 +71,6 @@ test('a commit waits for the disk although the server’s default is not to', as
   const store = await open('', database.url.replace(port, String(proxy.port)))
   await createProject(store, name())
   expect(seen.join('')).toContain('set local synchronous_commit = on')
-  await store.close()
-  opened.pop()
 })
 
 test('a statement that exceeds its timeout fails, and the next one works', async () => {
@@ -104,9 +95,9 @@ describe('published reads on a standby', () => {
     standby = await (await createDatabase('postgres')).copy()
   })
 
-  async function openWithReplica(replicaUrl: string): Promise<Store> {
-    const { store, prepared } = await openServerStore(database.url, replicaUrl)
-    opened.push(store)
+  async function openWithReplica(replicaUrl: string, url = database.url): Promise<Store> {
+    const { store, prepared } = await openServerStore(url, replicaUrl)
+    endLater(() => store.close())
     await prepared
     return store
   }
@@ -114,8 +105,7 @@ describe('published reads on a standby', () => {
   test('are never older than the primary', async () => {
     // A copy, which never receives a change: a standby that is always behind.
     const store = await openWithReplica(standby.url)
-    const other = await openStore(database.url)
-    opened.push(other)
+    const other = await open()
     const { published } = store
     const project = await createProject(other, name())
     const key = keyRecord(project.id)
@@ -130,8 +120,7 @@ describe('published reads on a standby', () => {
 
   test('come from the standby if it is current, but not from another history', async () => {
     const store = await openWithReplica(standby.url)
-    const other = await openStore(standby.url)
-    opened.push(other)
+    const other = await open('', standby.url)
     const projectId = newId()
     const create = { id: projectId, name: name() }
     for (const each of [store, other]) {
@@ -154,11 +143,8 @@ describe('published reads on a standby', () => {
     const { port } = new URL(database.url)
     const proxy = await startTcpProxy(Number(port))
     const away = database.url.replace(port, String(proxy.port))
-    const { store, prepared } = await openServerStore(away, standby.url)
-    opened.push(store)
-    await prepared
-    const other = await openStore(standby.url)
-    opened.push(other)
+    const store = await openWithReplica(standby.url, away)
+    const other = await open('', standby.url)
     const [known, unknown] = [(await createProject(other, name())).id, newId()]
     proxy.cut()
     const found = await store.published.newest([known, unknown], readPublishedRows)

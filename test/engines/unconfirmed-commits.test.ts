@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { accessRuleChanges } from '../../packages/server/src/features/access-rules/changes.ts'
 import { apiKeyChanges } from '../../packages/server/src/features/api-keys/changes.ts'
 import { apiKeyRecord } from '../../packages/server/src/features/api-keys/operations.ts'
@@ -15,25 +15,20 @@ import { findProjectRecord } from '../../packages/server/src/kernel/access/store
 import type { ChangeKind, Origin } from '../../packages/server/src/kernel/changes.ts'
 import { exchangeLedgerId, systemLedgerId } from '../../packages/server/src/kernel/ledger/chain.ts'
 import { newId } from '../../packages/server/src/kernel/values/ids.ts'
-import { openStore } from '../../packages/server/src/registry.ts'
 import { endLater } from '../support/ending.ts'
 import { startTcpProxy } from '../support/network/tcp-proxy.ts'
 import { accessRuleRecord, exchangedKeyRecord } from '../support/store/access-records.ts'
 import { createDatabase } from '../support/store/database.ts'
 import { keyImport, keyRecord } from '../support/store/key-records.ts'
 import { sessionRecord } from '../support/store/sessions.ts'
-import { createProject, limits, origin } from '../support/store/store.ts'
+import { createProject, limits, openTestStore, origin } from '../support/store/store.ts'
 import { waitFor } from '../support/waiting.ts'
 
 const database = await createDatabase('postgres')
 const { port } = new URL(database.url)
 const proxy = await startTcpProxy(Number(port))
 const address = database.url.replace(port, String(proxy.port))
-const store = await openStore(address)
-
-afterAll(async () => {
-  await store.close()
-})
+const { store } = await openTestStore({ ...database, url: address })
 
 /** As on the wire; "read committed" must not match. */
 const commit = 'commit\0'
@@ -268,8 +263,8 @@ test.each(['before', 'after'] as const)(
 test('if the outcome cannot be determined, the error says so, and the change is complete or absent', async () => {
   const key = keyRecord(projectId)
   // It tries to connect for as long as this, to learn the outcome.
-  const impatient = await openStore(address.replace('connect_timeout=60', 'connect_timeout=10'))
-  endLater(() => impatient.close())
+  const url = address.replace('connect_timeout=60', 'connect_timeout=10')
+  const { store: impatient } = await openTestStore({ ...database, url })
   proxy.cutAt(commit, 'after', () => proxy.block())
   const creating = impatient.commit(keyChanges.createKey, { origin: origin(), key, limits })
   await expect(creating).rejects.toMatchObject({

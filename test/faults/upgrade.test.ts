@@ -72,8 +72,6 @@ test('an upgrade beside a dump delays no write of the older release, names the d
   )
   expect(indexes).toEqual([{ valid: true }])
   expect(await database.query('select note from jwt_key where note is not null')).toEqual([])
-  for (const server of [old, next]) await stopServer(server)
-  await database.remove()
   recordFault({
     fault: 'Upgrade beside a dump (PostgreSQL)',
     observed:
@@ -111,7 +109,6 @@ test('two releases run side by side; the older one restarts on the newer schema,
   const refused = await spawnServer(folder, env)
   expect(await refused.ended).toBe(70)
   expect(refused.output()).toMatch(/^pubring: .* Start 99\.0\.0 or later, or restore a backup/m)
-  await database.remove()
   recordFault({
     fault: 'Rolling upgrade and rollback (PostgreSQL)',
     observed:

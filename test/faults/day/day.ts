@@ -8,7 +8,7 @@
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { findViolation, greatestLag } from '../../support/faults/linearizability.ts'
 import { type Prometheus, startPrometheus } from '../../support/faults/prometheus.ts'
 import {
@@ -35,7 +35,7 @@ const scale = day / 5_400_000
 const projects = ['a', 'b', 'c']
 const kills = 20
 
-const { folder, remove } = temporaryFolder()
+const { folder } = temporaryFolder()
 const passwordFile = join(folder, 'password')
 let cluster: Cluster
 let replicas: Replicas
@@ -57,13 +57,6 @@ beforeAll(async () => {
   balancer = await startBalancer('haproxy', [places[0].url, places[1].url])
   prometheus = await startPrometheus([places[0].metrics, places[1].metrics], scale)
 }, 120_000)
-afterAll(async () => {
-  await prometheus.close()
-  await balancer.close()
-  await replicas.close()
-  await cluster.remove()
-  remove()
-})
 
 let passwords = 0
 /** As docs/scaling.md says: first in the database, then at once in the file. */

@@ -32,7 +32,6 @@ export interface PostgresServer {
   stop(signal?: NodeJS.Signals): Promise<void>
   /** Sends a signal to all processes of the server. */
   signal(name: NodeJS.Signals): void
-  configure(lines: string): void
   /** Replaces `pg_hba.conf`. Takes effect with a reload or start. */
   writeHba(lines: string): void
   log(): string
@@ -125,11 +124,8 @@ export async function openPostgresFolder(
   const { postgres } = await findPrograms()
   let child: ChildProcess | undefined
   let output = ''
-  configure(settings)
+  appendFileSync(join(folder, 'postgresql.conf'), `\n${settings}\n`)
 
-  function configure(lines: string): void {
-    appendFileSync(join(folder, 'postgresql.conf'), `\n${lines}\n`)
-  }
   async function query(sql: string, database = superuser): Promise<Record<string, unknown>[]> {
     const client = new pg.Client({ host: '127.0.0.1', port, user: superuser, database })
     client.on('error', () => {})
@@ -146,7 +142,6 @@ export async function openPostgresFolder(
     folder,
     url: (database = superuser) => `postgres://${superuser}@127.0.0.1:${port}/${database}`,
     query,
-    configure,
     writeHba: (lines) => writeFileSync(join(folder, 'pg_hba.conf'), lines),
     log: () => output,
     async start() {
