@@ -164,36 +164,6 @@ describe('a fault of the provider is named in the log, and to the person where t
       /sent no id_token. PUBRING_OIDC_SCOPES must have openid/,
     ],
     [
-      'an ID token of another issuer',
-      () => Object.assign(claims, { iss: 'https://other.example' }),
-      hidden('iss'),
-      /iss is “https:\/\/other\.example”, not .*https:\/\/issuer\.test/,
-    ],
-    [
-      'an ID token for another client',
-      () => Object.assign(claims, { aud: 'other' }),
-      hidden('aud'),
-      /aud is “other”, not the expected audience, “pubring”/,
-    ],
-    [
-      'an ID token of two audiences that was issued to another client',
-      () => Object.assign(claims, { aud: ['other', clientId], azp: 'other' }),
-      hidden('aud'),
-      /azp is “other”, not the client id “pubring”/,
-    ],
-    [
-      'an ID token of two audiences without azp',
-      () => Object.assign(claims, { aud: ['other', clientId] }),
-      hidden('aud'),
-      /The token has no azp, not the client id/,
-    ],
-    [
-      'an ID token without a subject',
-      () => Object.assign(claims, { sub: undefined }),
-      hidden('aud'),
-      /The token has no sub/,
-    ],
-    [
       'a key that the provider does not serve',
       () => {
         sign = (all) => issuer.token(all, { kid: 'unknown' })
@@ -227,12 +197,6 @@ describe('a fault of the provider is named in the log, and to the person where t
       /signature: The header says “HS256”, which is made with a shared secret/,
     ],
     [
-      'another nonce',
-      () => Object.assign(claims, { nonce: 'x' }),
-      hidden('nonce'),
-      /nonce: The nonce is not that of this sign-in/,
-    ],
-    [
       'a clock that is ahead',
       () => Object.assign(claims, { iat: now(), nbf: now() + 90 }),
       /clock of the OpenID provider is (89|90) s ahead of that of this server.*NTP/,
@@ -243,12 +207,6 @@ describe('a fault of the provider is named in the log, and to the person where t
       () => Object.assign(claims, { iat: now() - 390, exp: now() - 90 }),
       /The ID token expired at .* is 39\d s behind/,
       /clock: The ID token expired/,
-    ],
-    [
-      'an auth_time before all time',
-      () => Object.assign(claims, { auth_time: -1e300 }),
-      hidden('auth_time'),
-      /auth_time is not a number of seconds/,
     ],
     [
       'the user info of another person',
@@ -271,6 +229,32 @@ describe('a fault of the provider is named in the log, and to the person where t
     expect(found.logged).not.toContain('[object')
   })
 
+  test.each<[string, object, string, RegExp]>([
+    [
+      'another issuer',
+      { iss: 'https://x.test' },
+      'iss',
+      /iss is “https:\/\/x.test”, not .*\/issuer/,
+    ],
+    ['another client', { aud: 'other' }, 'aud', /aud is “other”, not the expected .*“pubring”/],
+    ['two clients', { aud: ['other', clientId] }, 'aud', /The token has no azp, not the client id/],
+    ['azp of another', { azp: 'other' }, 'aud', /azp is “other”, not the client id “pubring”/],
+    ['no subject', { sub: undefined }, 'aud', /The token has no sub/],
+    ['another nonce', { nonce: 'x' }, 'nonce', /The nonce is not that of this sign-in/],
+    [
+      'an odd auth_time',
+      { auth_time: -1e300 },
+      'auth_time',
+      /auth_time is not a number of seconds/,
+    ],
+  ])('an ID token with %s', async (_name, members, step, logged) => {
+    Object.assign(claims, members)
+    const found = await signIn()
+    expect(found).toMatchObject({ statusCode: 400, shown: expect.stringMatching(hidden(step)) })
+    expect(found.secret).toBeUndefined()
+    expect(found.logged).toMatch(new RegExp(`${step}: ${logged.source}`))
+  })
+
   test('an outage of the token endpoint is not taken for a refusal', async () => {
     token({ status: 502, body: '<html>' })
     const found = await signIn()
@@ -284,12 +268,12 @@ describe('a fault of the provider is named in the log, and to the person where t
   test.each([
     ['invalid_scope', 'AADSTS650053: asked for scope groups', /“invalid_scope”, “AADSTS650053: /],
     ['access_denied', 'Please verify your email', /did not let you in.*“Please verify your email”/],
-    ['temporarily_unavailable', undefined, /refused the sign-in: “temporarily_unavailable”\.$/],
+    ['temporarily_unavailable', '', /refused the sign-in: “temporarily_unavailable”\.$/],
   ])('the browser comes back with %s', async (error, description, shown) => {
     const found = await signIn((parameters) => {
       parameters.delete('code')
       parameters.set('error', error)
-      if (description !== undefined) parameters.set('error_description', description)
+      parameters.set('error_description', description)
     })
     expect(found).toMatchObject({ statusCode: 400, shown: expect.stringMatching(shown) })
     expect(found.logged).toContain(error)
@@ -491,11 +475,7 @@ describe('a person to whom no rule gives a role learns what may be the reason', 
       { _claim_names: { groups: 'src1' } },
       /left out the claim “groups”, because the person has too many values/,
     ],
-    [
-      'groups that were left out of a short token',
-      { hasgroups: true },
-      /left out the claim “groups”/,
-    ],
+    ['groups that were left out of a short token', { hasgroups: true }, /left out .* “groups”/],
     [
       'an email that is not verified',
       { email: 'ada@example.com', email_verified: 'no' },

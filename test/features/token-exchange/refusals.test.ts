@@ -76,16 +76,13 @@ const formOf = (members: Record<string, string>) => new URLSearchParams(members)
 const validForm = () => formOf({ ...exchangeParameters, subject_token: server.issuer.token() })
 
 /** A token whose key is the public key of the issuer, used as a secret (CVE-2015-9235). */
-const symmetric =
-  (secret: () => string): Attack =>
-  () => {
-    const { kid } = server.issuer
-    const input = `${base64url({ alg: 'HS256', kid })}.${base64url(server.issuer.claims())}`
-    const signature = createHmac('sha256', secret()).update(input).digest('base64url')
-    return rememberSecret('a token', `${input}.${signature}`)
-  }
-const publicPem = () =>
-  createPublicKey(server.issuer.privateKey).export({ type: 'spki', format: 'pem' }).toString()
+const symmetric: Attack = () => {
+  const { kid, privateKey } = server.issuer
+  const secret = createPublicKey(privateKey).export({ type: 'spki', format: 'pem' }).toString()
+  const input = `${base64url({ alg: 'HS256', kid })}.${base64url(server.issuer.claims())}`
+  const signature = createHmac('sha256', secret).update(input).digest('base64url')
+  return rememberSecret('a token', `${input}.${signature}`)
+}
 
 /** An unsigned or rewritten token, from the text of its header and claims. */
 const raw =
@@ -98,7 +95,6 @@ const raw =
 /** One attack for each fault, and the nastiest: what a token may look like is tested with token checks. */
 const attacks: [name: string, attack: Attack][] = [
   // Texts that are no token
-  ['a word', () => 'token'],
   ['an API key', () => server.admin],
   ['a token twice', whole((token) => `${token}.${token}`)],
   ['a payload that is a list', raw('{"alg":"ES256"}', '[]')],
@@ -112,12 +108,10 @@ const attacks: [name: string, attack: Attack][] = [
     'a signature with unused bits',
     part(2, (text) => text.replace(/.$/, (last) => (last === 'Q' ? 'R' : `${last}=`))),
   ],
-  ['a signature of zeros', part(2, () => Buffer.alloc(64).toString('base64url'))],
   ['altered claims', part(1, () => base64url(server.issuer.claims({ ref: 'refs/heads/x' })))],
   ['alg none', raw('{"alg":"none"}', '{}', '')],
   ['alg none with our claims', part(0, () => base64url({ alg: 'none', kid: server.issuer.kid }))],
-  ['alg HS256 with the public key in PEM', symmetric(publicPem)],
-  ['alg HS256 with an empty secret', symmetric(() => '')],
+  ['alg HS256 with the public key in PEM', symmetric],
   ['another algorithm of the same key', signedBy(() => rsa, { kid: 'ps' }, 'RS256')],
   ['an alg that is a list', part(0, () => base64url({ alg: ['ES256'], kid: server.issuer.kid }))],
 
@@ -137,12 +131,9 @@ const attacks: [name: string, attack: Attack][] = [
 
   // Types
   ['a logout token', header({ typ: 'logout+jwt' })],
-  ['a typ that is a number', header({ typ: 1 })],
-  ['an empty typ', header({ typ: '' })],
 
   // Issuers
   ['no iss', claims({ iss: undefined })],
-  ['an iss that is a list', () => server.issuer.token({ iss: [server.issuer.url] })],
   [
     'an iss with a final slash',
     () => server.issuer.token({ iss: `${server.issuer.url}/`, ref: 'slash' }),
@@ -156,20 +147,16 @@ const attacks: [name: string, attack: Attack][] = [
   ['an iss that another issuer signed', claims({ iss: 'https://other.issuer.test', ref: 'never' })],
 
   // Audiences and times
-  ['no aud', claims({ aud: undefined })],
   ['an aud with a final slash', claims({ aud: `${publicUrl}/` })],
   ['an aud in a list in a list', claims({ aud: [[publicUrl]] })],
   ['no exp', claims({ exp: undefined })],
   ['an expired token', () => server.issuer.token({ exp: seconds(-1) })],
-  ['an exp that is a text', () => server.issuer.token({ exp: String(seconds(300)) })],
   ['an exp beyond all dates', () => server.issuer.token({ exp: 1e300 })],
   ['an nbf in two minutes', () => server.issuer.token({ nbf: seconds(120) })],
-  ['an nbf that is a text', claims({ nbf: '0' })],
   ['an iat in two minutes', () => server.issuer.token({ iat: seconds(120) })],
 
   // Subjects and conditions
   ['no sub', claims({ sub: undefined })],
-  ['an empty sub', claims({ sub: '' })],
   ['a sub of 2 KB', claims({ sub: 's'.repeat(2_048) })],
   ['a sub with NUL', claims({ sub: 'a\0' })],
   ['a sub that holds a secret', () => server.issuer.token({ sub: server.admin })],

@@ -4,8 +4,6 @@ import type { Algorithm } from '../../../packages/intake/src/algorithms.ts'
 import { keyChanges } from '../../../packages/server/src/features/keys/changes.ts'
 import type { Warning } from '../../../packages/server/src/features/warnings/contract.ts'
 import { createHooks } from '../../../packages/server/src/kernel/hooks.ts'
-import { verifyLedgers } from '../../../packages/server/src/kernel/ledger/all-ledgers.ts'
-import { openLedgerReader } from '../../../packages/server/src/registry.ts'
 import { publicUrl } from '../../support/app/app.ts'
 import { newRotatedKey, type RegisteredKey, startRotationApp } from '../../support/app/rotation.ts'
 import { accessRulesUrl } from '../../support/app/workloads.ts'
@@ -91,12 +89,6 @@ describe('a key vouches for its successor', () => {
     )
     expect((await listWith(secret)).statusCode).toBe(401)
     expect((await server.create(secret, successor)).statusCode).toBe(401)
-    const ledgers = await openLedgerReader(server.database.url)
-    const found = await Array.fromAsync(verifyLedgers(ledgers))
-    await ledgers.close()
-    expect(found.flatMap(({ differences }) => differences)).toMatchObject([
-      { subject: ended.subject },
-    ])
     await server.database.execute('delete from api_key where successor = ?', successor.jkt)
   })
 
@@ -112,23 +104,19 @@ describe('a key vouches for its successor', () => {
     }
   })
 
-  test.each([
-    ['an API key that a key vouched for', true, undefined],
-    ['a proof', false, 'proof'],
-  ])('nothing is registered with %s if no feature checks it', async (_with, isVouched, proof) => {
+  test('nothing is registered with it, or with a proof, if no feature checks that', async () => {
     const successor = await newRotatedKey()
     const secret = await server.vouched(key, successor)
-    const { publicKeyPem, algorithm } = successor
     const { kernel } = server.app
     const { hooks } = kernel
     kernel.hooks = createHooks([])
     const before = await revision()
-    const response = await server.send('POST', server.keysUrl, {
-      body: { name: 'orders', algorithm, publicKeyPem, ...(proof && { proof }) },
-      ...(isVouched && { headers: { 'x-api-key': secret } }),
-    })
+    const statuses = [
+      (await server.create(secret, successor, { proof: undefined })).statusCode,
+      (await server.create(server.admin, successor)).statusCode,
+    ]
     kernel.hooks = hooks
-    expect(response.statusCode, response.body).toBe(500)
+    expect(statuses).toEqual([500, 500])
     expect(await revision()).toBe(before)
   })
 
@@ -153,29 +141,14 @@ describe('a rule for it', () => {
     ['another issuer', { issuer: `${publicUrl}/v1/projects/other` }, '/issuer'],
     ['keys of its own', { jwks: { keys: [] } }, '/keySource'],
   ])('is refused for %s', async (_name, members, pointer) => {
-    const body = {
-      for: 'workloads',
-      name: 'n',
-      issuer: server.issuer,
-      keySource: 'project',
-      conditions: {},
-      role: 'registrar',
-      project: 'payments',
-      ...members,
-    }
+    const own = { for: 'workloads', name: 'n', issuer: server.issuer, keySource: 'project' }
+    const body = { ...own, conditions: {}, role: 'registrar', project: 'payments', ...members }
     const response = await server.send('POST', accessRulesUrl, { body })
     expect(response.statusCode).toBe(400)
     expect(response.json().errors).toContainEqual(expect.objectContaining({ pointer }))
-  })
-
-  test.each([
-    { role: 'writer' },
-    { singleUse: false },
-    { audience: 'https://other.example' },
-    { jwksUri: 'https://other.example/keys' },
-  ])('cannot be changed to %j', async (body) => {
-    const response = await server.send('PATCH', `${accessRulesUrl}/${ruleId}`, { body })
-    expect(response.json().code).toBe('invalid_request')
+    if ('issuer' in members || 'project' in members) return
+    const patched = await server.send('PATCH', `${accessRulesUrl}/${ruleId}`, { body: members })
+    expect(patched.json().errors).toMatchObject([{ pointer }])
   })
 })
 
@@ -330,16 +303,12 @@ describe('the API key', () => {
     expect((await server.create(secret, vouched)).json().code).toBe('compromised_key')
   })
 
-  test('gets no event streams, which would outlast the deactivation of its key', async () => {
-    const secret = await server.vouched(key, await newRotatedKey())
-    const headers = { 'x-api-key': secret, accept: 'text/event-stream' }
-    // Without the end of the stream there is no response.
-    await server.send('GET', '/v1/projects/payments/events', { headers }).catch(() => undefined)
-  })
-
-  test('can do nothing else', async () => {
+  test('can do nothing else, nor read a stream that would outlast its key', async () => {
     const secret = await server.vouched(key, await newRotatedKey())
     const headers = { 'x-api-key': secret }
+    const accept = { ...headers, accept: 'text/event-stream' }
+    // Without the end of the stream there is no response.
+    await server.send('GET', '/v1/projects/payments/events', { headers: accept }).catch(() => {})
     const url = `${server.keysUrl}/${key.kid}`
     const patch = await server.send('PATCH', url, { headers, body: { active: false } })
     expect(patch.statusCode).toBe(403)
@@ -372,7 +341,6 @@ describe('the API key', () => {
   test.each(ends)('ends with the next request once its key is %s', async (_name, end) => {
     const vouched = await newRotatedKey()
     const secret = await server.vouched(key, vouched)
-    expect((await listWith(secret)).statusCode).toBe(200)
     expect((await listWith(secret)).statusCode).toBe(200)
     await end()
     expect((await listWith(secret)).json().code).toBe('invalid_api_key')

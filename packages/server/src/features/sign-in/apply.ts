@@ -3,7 +3,7 @@ import { requireRecentSignIn } from '../../kernel/access/authorization.ts'
 import type { Caller } from '../../kernel/access/callers.ts'
 import { auditAccess, permits, requireAccess, unboundAdmin } from '../../kernel/access/grants.ts'
 import { seenSince } from '../../kernel/access/seen-people.ts'
-import type { Outcome, Transaction } from '../../kernel/changes.ts'
+import type { Outcome, RecordChange, Transaction } from '../../kernel/changes.ts'
 import { notFound } from '../../kernel/faults.ts'
 import type { NewEvent } from '../../kernel/ledger/chain.ts'
 import {
@@ -15,7 +15,7 @@ import {
 import { firstUse } from '../../kernel/ledger/token-uses.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { exists, inChunks } from '../../kernel/storage/statements.ts'
-import type { PersonDeletion, SessionCreation, SessionEnd, SessionEndReason } from './changes.ts'
+import type { SessionCreation, SessionEnd, SessionEndReason } from './changes.ts'
 import { readSessionsOf } from './reads.ts'
 import {
   isSamePerson,
@@ -203,7 +203,7 @@ async function readEndable(db: Db, personId: string, ledger: LockedLedger): Prom
 /** Deletes a person and ends their sessions; the ledger keeps issuer and subject. */
 export async function deletePerson(
   tx: Transaction,
-  { id, origin }: PersonDeletion,
+  { id, origin }: RecordChange,
 ): Promise<Outcome<undefined>> {
   const { db } = tx
   const ledger = await lockSystemLedger(tx, origin)

@@ -1,4 +1,4 @@
-import { change, type Origin } from '../../kernel/changes.ts'
+import { change, type Origin, type RecordChange } from '../../kernel/changes.ts'
 import type { PersonRecord, SessionRecord } from './stored.ts'
 
 export interface SessionCreation {
@@ -30,11 +30,6 @@ export interface SessionEnd {
   once?: string
 }
 
-export interface PersonDeletion {
-  origin: Origin
-  id: string
-}
-
 export const signInChanges = {
   createSession: change<SessionCreation, SessionRecord>('session.create', {
     events: ({ session }) => ({ subjects: [session.id] }),
@@ -43,5 +38,5 @@ export const signInChanges = {
   endSessions: change<SessionEnd, number>('session.end', {
     events: () => ({ types: ['session.ended', 'token.used'] }),
   }),
-  deletePerson: change<PersonDeletion>('person.delete'),
+  deletePerson: change<RecordChange>('person.delete'),
 }

@@ -6,7 +6,7 @@ import { apiKeyDigest, newApiKeySecret } from '../../kernel/access/secrets.ts'
 import type { Context } from '../../kernel/context.ts'
 import { notFound } from '../../kernel/faults.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
-import { requireId } from '../../kernel/managed-records.ts'
+import { deletionOf, requireId } from '../../kernel/managed-records.ts'
 import { newId, parseId } from '../../kernel/values/ids.ts'
 import { earliest, isoTime, now } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
@@ -194,6 +194,4 @@ export async function listPeople({ store }: Context): Promise<Person[]> {
 }
 
 /** Erases name and email of a person, and ends their sessions. Throws `person_not_found`. */
-export async function deletePerson({ store, origin }: RequestContext, id: string): Promise<void> {
-  await store.commit(signInChanges.deletePerson, { origin, id: requireId(id, 'person_not_found') })
-}
+export const deletePerson = deletionOf(signInChanges.deletePerson, 'person_not_found')

@@ -191,7 +191,7 @@ export function personRoutes(app: App, kernel: Kernel): void {
       response: { 204: Type.Null({ description: 'The person is erased.' }) },
     },
     handler: async (request, reply) => {
-      await deletePerson(contextOf(request, kernel), request.params.id)
+      await deletePerson(contextOf(request, kernel), request.params)
       return reply.code(204).send(null)
     },
   })
