@@ -1,14 +1,16 @@
 import { invalidField, PubringError } from '../../errors.ts'
 import type { Outcome, Transaction } from '../../kernel/changes.ts'
 import { requireIfMatch } from '../../kernel/entity-tags.ts'
+import type { NewEvent } from '../../kernel/ledger/chain.ts'
 import { requireUncontradicted } from '../../kernel/ledger/contradictions.ts'
 import { appendChange } from '../../kernel/ledger/locked-ledger.ts'
+import { recordWriter } from '../../kernel/ledger/record-writer.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
-import { isActive, latest } from '../../kernel/values/times.ts'
+import { earliest, isActive, isoTime, latest } from '../../kernel/values/times.ts'
 import { findKey, type LockedKeySet, lockKeySet, patchEvents, withKey } from '../keys/apply.ts'
 import { patchKey } from '../keys/patches.ts'
 import { appendKeyEvents } from '../keys/published/stored.ts'
-import type { KeySituation } from '../keys/states.ts'
+import { hasEnded, type KeySituation, takeoverTime } from '../keys/states.ts'
 import type { KeyRecord } from '../keys/stored.ts'
 import type {
   RotationAbandonment,
@@ -18,16 +20,12 @@ import type {
 } from './changes.ts'
 import { requireRotation } from './reads.ts'
 import {
-  endOf,
-  endOfOldKey,
-  type RotationChange,
-  readRotationsUnderWay,
-  requireReady,
-  requireUnderWay,
+  type RotationRecord,
   rotationEntityTag,
-  writeRotation,
-} from './rules.ts'
-import type { RotationRecord } from './stored.ts'
+  rotations,
+  rotationTable,
+  rotationToRow,
+} from './stored.ts'
 
 /** A rotation and the keys of its project, locked, and what its rules depend on. */
 interface LockedRotation extends LockedKeySet {
@@ -48,7 +46,11 @@ export async function startRotation(
   const to = findKey(locked.keySet, change.to)
   if (from === to) throw invalidField('/to', 'same_key', 'to must be another key than from.')
   for (const key of [from, to]) requireActive(key, time)
-  if (to.endReason === 'compromised') throw compromised()
+  if (to.endReason === 'compromised') {
+    const detail =
+      'The private key of the new key is known to others. Register a key of a new pair, and replace the old key by that one.'
+    throw invalidField('/to', 'key_known_compromised', detail, 'compromised_key')
+  }
   await requireFree(db, from)
   const times = { createTime: time, updateTime: time }
   const after = { projectId, id, fromKid: from.id, toKid: to.id, tokenLifetime, ...times }
@@ -62,12 +64,6 @@ function requireActive(key: KeyRecord, time: string): void {
     'key_inactive',
     `The key “${key.label}” (${key.id}) is inactive, and a rotation replaces an active key by another active one.`,
   )
-}
-
-function compromised(): PubringError {
-  const detail =
-    'The private key of the new key is known to others. Register a key of a new pair, and replace the old key by that one.'
-  return invalidField('/to', 'key_known_compromised', detail, 'compromised_key')
 }
 
 async function requireFree(db: Db, from: KeyRecord): Promise<void> {
@@ -108,7 +104,9 @@ export async function finishRotation(
   requireReady(rotation, situation)
   const { time } = situation
   const key = findKey(keySet, rotation.fromKid)
-  const expireTime = endOfOldKey(rotation, key, time)
+  // When the last token that it signed until now has expired.
+  const lastExp = isoTime(Date.parse(time) + rotation.tokenLifetime * 1_000)
+  const expireTime = earliest(lastExp, key.expireTime)
   const patched = patchKey(key, { expireTime, reason: 'superseded' }, time)
   const { events } = await patchEvents(tx, locked, [key, patched])
   // At the time of the last change of the key, so that later ones can be told from it.
@@ -146,3 +144,73 @@ async function append(
 ): Promise<Outcome<undefined>> {
   return appendChange(ledger, await writeRotation(db, change))
 }
+
+/** Throws `rotation_ended`. */
+function requireUnderWay(rotation: RotationRecord, situation: KeySituation): void {
+  if (!hasEnded(rotation, situation)) return
+  throw new PubringError(
+    'rotation_ended',
+    rotation.outcome === 'abandoned'
+      ? 'The rotation was abandoned. Start another one.'
+      : 'The rotation is finished: the end of the old key is set, or it is off or deleted. To change the end, change the expireTime of that key.',
+  )
+}
+
+/** Throws `rotation_not_ready` unless every verifier knows the new key. */
+function requireReady(rotation: RotationRecord, situation: KeySituation): void {
+  const ready = takeoverTime(rotation, situation)
+  if (ready !== undefined && ready <= situation.time) return
+  throw new PubringError(
+    'rotation_not_ready',
+    ready === undefined
+      ? 'The new key is deactivated, expired or deleted: without the old one, no token would verify. Activate it, or abandon the rotation.'
+      : `Not every verifier knows the new key before ${ready}. Let the signers use it, and finish the rotation, after that.`,
+  )
+}
+
+/**
+ * Ends the rotations of a key that is deactivated or deleted, in the transaction of that change: those
+ * that replace it are finished, and those to a deleted key abandoned. Returns their events.
+ */
+export async function endRotations(
+  { db }: Transaction,
+  { projectId, id }: KeyRecord,
+  step: 'disable' | 'delete',
+  time: string,
+): Promise<NewEvent[]> {
+  const events: NewEvent[] = []
+  for (const before of await readRotationsUnderWay(db, projectId)) {
+    const isAbandoned = before.toKid === id && step === 'delete'
+    if (before.fromKid !== id && !isAbandoned) continue
+    const outcome = before.fromKid === id ? 'finished' : 'abandoned'
+    events.push(await writeRotation(db, endOf(before, outcome, time)))
+  }
+  return events
+}
+
+/** The change that ends a rotation. */
+function endOf(
+  before: RotationRecord,
+  outcome: 'finished' | 'abandoned',
+  endTime: string,
+): RotationChange {
+  const updateTime = latest(endTime, before.updateTime)
+  return { verb: outcome, before, after: { ...before, outcome, endTime, updateTime } }
+}
+
+/** The rotations under way, without those that contradict the ledger, which stay as they are. */
+async function readRotationsUnderWay(db: Db, projectId: string): Promise<RotationRecord[]> {
+  const found = await rotations.read(db, (all) =>
+    all.where('project_id', '=', projectId).where('outcome', 'is', null),
+  )
+  return found.filter(({ contradicted }) => !contradicted)
+}
+
+interface RotationChange {
+  verb: 'started' | 'updated' | 'finished' | 'abandoned'
+  before: RotationRecord | undefined
+  after: RotationRecord
+}
+
+/** Stores the rotation and returns its event. */
+const writeRotation = recordWriter(rotationTable, rotations, rotationToRow)

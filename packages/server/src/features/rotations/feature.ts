@@ -10,6 +10,6 @@ export const rotations = feature({
   subjects: [stored.rotations],
   changes: rotationChanges,
   apply: () => import('./apply.ts'),
-  hooks: [on(keyEnded, async (...all) => (await import('./rules.ts')).endRotations(...all))],
+  hooks: [on(keyEnded, async (...all) => (await import('./apply.ts')).endRotations(...all))],
   http: () => import('./http.ts'),
 })

@@ -16,7 +16,7 @@ import {
   updateRotation,
 } from './operations.ts'
 import { readRotations } from './reads.ts'
-import { rotationEntityTag } from './rules.ts'
+import { rotationEntityTag } from './stored.ts'
 
 const rotations = managedRecords({
   collection: '/v1/projects/:projectIdOrName/rotations',

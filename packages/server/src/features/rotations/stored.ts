@@ -1,3 +1,4 @@
+import { entityTag } from '../../kernel/entity-tags.ts'
 import { projectLedger, subject } from '../../kernel/ledger/subject.ts'
 import type { Contradictable } from '../../kernel/records.ts'
 import { type RowOf, rowMapping, table } from '../../kernel/storage/schema.ts'
@@ -57,3 +58,12 @@ export const rotations = subject({
     outcome: rotation.outcome,
   }),
 })
+
+/** The tag of a rotation: covers what its changes change, and not what changes with time. */
+export function rotationEntityTag({
+  id,
+  updateTime,
+  tokenLifetime,
+}: Pick<RotationRecord, 'id' | 'updateTime' | 'tokenLifetime'>): string {
+  return entityTag(JSON.stringify([id, updateTime, tokenLifetime]))
+}
