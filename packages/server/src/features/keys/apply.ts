@@ -28,8 +28,8 @@ import {
   type WeaknessReport,
 } from './changes.ts'
 import type { KeyWarning } from './contract.ts'
-import { blockInProject, isBlockedUnderLock } from './exposure/fingerprints.ts'
-import { activationTime } from './jwks.ts'
+import { block, isBlockedUnderLock } from './exposure/fingerprints.ts'
+import { activationTime, jwksBytes, withJwkText } from './jwks.ts'
 import { findByKid } from './kids.ts'
 import {
   deletedKeyChanges,
@@ -38,21 +38,20 @@ import {
   patchedKeysEnd,
   patchKey,
   patchWarnings,
-  requirePatchCapacity,
   requireValidReason,
 } from './patches.ts'
 import { appendKeyEvents, readStoredTexts, storeTexts, withdraw } from './published/stored.ts'
 import { publish } from './published/texts.ts'
 import { oldestFirst, readKeySet } from './reads.ts'
+import { requireJwksCapacity } from './registration/admission.ts'
 import { changeTag, changeTagsOf } from './states.ts'
-import { type KeyRecord, type KeySet, keys, keyToRow } from './stored.ts'
+import { fingerprintIn, type KeyRecord, type KeySet, keys, keyToRow } from './stored.ts'
 
 export async function updateKey(tx: Transaction, change: KeyPatch): Promise<Outcome<KeyUpdate>> {
   const { db } = tx
   const { projectId, kid, patch, ifMatch, limits, origin } = change
   const { time } = origin
   const locked = await lockKeySet(tx, projectId, origin)
-  const { keys } = locked.keySet
   const key = findKey(locked.keySet, kid)
   requireIfMatch(changeTagsOf(ifMatch), changeTag(key, time), 'key')
   requireUncontradicted('key', key)
@@ -61,7 +60,8 @@ export async function updateKey(tx: Transaction, change: KeyPatch): Promise<Outc
   requireValidReason(patched, patch)
   if (key.endReason === 'compromised' && endsLater(key, patched, time)) throw keyCompromised()
   if (isActive(patched, time) && !isActive(key, time)) {
-    requirePatchCapacity(keys, patched, limits, time)
+    const all = withKey(locked.keySet, patched).map(withJwkText)
+    requireJwksCapacity(jwksBytes(all, time), limits)
     if (await isBlockedUnderLock(db, key, time)) throw keyCompromised()
   }
   const { events, warnings } = await patchEvents(tx, locked, [key, patched])
@@ -134,7 +134,10 @@ export async function deleteKey(
   }
   const { id } = key
   await db.deleteFrom('jwt_key').where('project_id', '=', projectId).where('id', '=', id).execute()
-  if (key.endReason === 'compromised') await blockInProject(db, key, origin.time)
+  if (key.endReason === 'compromised') {
+    // In its project alone: others may have the key.
+    await block(db, [fingerprintIn(projectId, key.thumbprint)], origin.time)
+  }
   const ended = await tx.hooks.run(keyEnded, tx, key, 'delete', origin.time)
   const deleted = keys.event('deleted', id, deletedKeyChanges(key))
   const others = keySet.keys.filter((other) => other !== key)

@@ -3,23 +3,9 @@ import { invalidField, PubringError } from '../../errors.ts'
 import type { EventChanges } from '../../kernel/ledger/chain.ts'
 import { isActive, latest, patchExpireTime } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
-import type { KeyLimits } from './changes.ts'
 import { type EndReason, endReasons, type JwtKeyUpdate, type KeyWarning } from './contract.ts'
-import { jwksBytes, withJwkText } from './jwks.ts'
-import { requireJwksCapacity } from './registration/admission.ts'
 import { activeVouched, vouchedDetail } from './states.ts'
 import type { KeyRecord } from './stored.ts'
-
-/** Throws `jwks_too_large` if the patched key no longer fits the key set of its project. */
-export function requirePatchCapacity(
-  all: readonly KeyRecord[],
-  patched: KeyRecord,
-  limits: KeyLimits,
-  now: string,
-): void {
-  const keys = all.map((key) => withJwkText(key.id === patched.id ? patched : key))
-  requireJwksCapacity(jwksBytes(keys, now), limits)
-}
 
 const rankOf = (reason: EndReason = 'unspecified') => endReasons.indexOf(reason)
 

@@ -10,8 +10,7 @@ import {
 import { eventFromRow } from '../../../kernel/ledger/stored.ts'
 import type { Db } from '../../../kernel/storage/schema.ts'
 import type { PrivateKeyRefusal } from '../changes.ts'
-import { blockFingerprints } from './fingerprints.ts'
-import { incidentLookbackEvents, isWithinIncidentLimit } from './incidents.ts'
+import { block, fingerprintsOf } from './fingerprints.ts'
 
 /**
  * Blocks the public key of a submitted private key. The first submission is recorded in the ledger,
@@ -26,7 +25,8 @@ export async function refusePrivateKey(
   const ledger = await (projectId === undefined
     ? lockSystemLedger(tx, origin)
     : lockProjectLedger(tx, projectId, origin))
-  if (!(await blockFingerprints(db, exposed, time))) return { result: undefined, changed: false }
+  if (!(await block(db, fingerprintsOf(exposed), time)))
+    return { result: undefined, changed: false }
   const isRecorded = isWithinIncidentLimit(await readEarlierTimes(ledger), time)
   if (!isRecorded) return { result: undefined, changed: true }
   const event: NewEvent = {
@@ -69,4 +69,23 @@ async function readEarlierTimes(ledger: LockedLedger): Promise<string[]> {
 function callerOf({ link, user, workload, apiKeyId }: Actor): string | undefined {
   if (user !== undefined) return JSON.stringify([user.issuer, user.subject])
   return link?.id ?? workload?.ruleId ?? apiKeyId
+}
+
+/** Incidents of one caller that a ledger records within the time; further ones only block the key. */
+const maxIncidents = 10
+const incidentWindowMs = 60_000
+
+/** Events at the end of a ledger that are searched for earlier incidents. */
+const incidentLookbackEvents = 100
+
+/**
+ * Whether an incident becomes an event, by the times of earlier ones of the same caller near the end
+ * of the ledger. Without this limit, made-up private keys could fill the ledger and raise its
+ * revision with every request.
+ */
+function isWithinIncidentLimit(earlier: readonly string[], time: string): boolean {
+  // Also not long after: the clock may have been set back since.
+  const isRecent = (each: string) =>
+    Math.abs(Date.parse(time) - Date.parse(each)) < incidentWindowMs
+  return earlier.filter(isRecent).length < maxIncidents
 }

@@ -8,19 +8,13 @@ import {
 } from '../../../kernel/storage/statements.ts'
 import { fingerprintIn, type KeyRecord } from '../stored.ts'
 
-/** Blocks the key permanently. Returns whether it was not blocked before. */
-export async function blockFingerprints(db: Db, key: ExposedKey, time: string): Promise<boolean> {
-  const inserted = await insertFingerprints(db, { fingerprints: fingerprintsOf(key), time })
-  return inserted.length > 0
-}
-
-/** Blocks a deleted key that ended as compromised, in its project alone: others may have the key. */
-export async function blockInProject(
+/** Blocks the fingerprints permanently. Returns whether one was not blocked before. */
+export async function block(
   db: Db,
-  { projectId, thumbprint }: KeyRecord,
+  fingerprints: readonly string[],
   time: string,
-): Promise<void> {
-  await insertFingerprints(db, { fingerprints: [fingerprintIn(projectId, thumbprint)], time })
+): Promise<boolean> {
+  return (await insertFingerprints(db, { fingerprints, time })).length > 0
 }
 
 /** Locked fingerprints: other transactions cannot block them before this one ends. */
@@ -90,7 +84,7 @@ async function findBlocked(db: Db, fingerprints: readonly string[]): Promise<Set
 }
 
 /** Sorted: two transactions that lock in the same order cannot deadlock. */
-function fingerprintsOf({ thumbprint, materialSha256 }: ExposedKey): string[] {
+export function fingerprintsOf({ thumbprint, materialSha256 }: ExposedKey): string[] {
   return [...new Set([thumbprint, materialSha256])].sort()
 }
 

@@ -58,25 +58,6 @@ export async function reportWeaknesses(
   }
 }
 
-/** Incidents of one caller that a ledger records within the time; further ones only block the key. */
-const maxIncidents = 10
-const incidentWindowMs = 60_000
-
-/** Events at the end of a ledger that are searched for earlier incidents. */
-export const incidentLookbackEvents = 100
-
-/**
- * Whether an incident becomes an event, by the times of earlier ones of the same caller near the end
- * of the ledger. Without this limit, made-up private keys could fill the ledger and raise its
- * revision with every request.
- */
-export function isWithinIncidentLimit(earlier: readonly string[], time: string): boolean {
-  // Also not long after: the clock may have been set back since.
-  const isRecent = (each: string) =>
-    Math.abs(Date.parse(time) - Date.parse(each)) < incidentWindowMs
-  return earlier.filter(isRecent).length < maxIncidents
-}
-
 /**
  * Records the private key that intake found, if any. The verdict then also names the keys of this
  * project that it belongs to and the caller may see.

@@ -95,7 +95,7 @@ async function registerKeys(
   }
   const isCurrent = recalled?.hash === ledger.previousHash
   const before = isCurrent ? recalled : (read ?? (await readStoredTexts(db, projectId)))
-  const texts = await publishWith(db, { existing, before }, created, origin.time)
+  const texts = await publishWith(db, existing, before, created, origin.time)
   const events = created.map((key) => records.eventOf('created', key))
   await pipeline(
     db,
@@ -107,18 +107,14 @@ async function registerKeys(
   return admission
 }
 
-interface Registered {
-  existing: readonly AdmissionKey[]
-  before: StoredTexts
-}
-
 /**
  * What the project publishes once these keys are created. They join what is published, so that no
  * row is used that has not been compared with its event; unless some belong in front of others.
  */
 async function publishWith(
   db: Db,
-  { existing, before: { texts, hadKeys } }: Registered,
+  existing: readonly AdmissionKey[],
+  { texts, hadKeys }: StoredTexts,
   created: readonly KeyRecord[],
   now: string,
 ): Promise<PublishedTexts> {
