@@ -14,7 +14,7 @@ async function patch({ keys }: TestProject, kid: string, body: object) {
   return response.json()
 }
 
-test('the deactivation of the last active key is answered with a warning beside the key', async () => {
+test('the end of the last active key is answered with a warning beside the key, now or at its expiry', async () => {
   const project = await newProject(server, 'one-key')
   const kid = await registerKey(server, {}, project.keys)
   const { warnings, ...key } = await patch(project, kid, { active: false })
@@ -27,11 +27,7 @@ test('the deactivation of the last active key is answered with a warning beside 
   // Nothing changes any more, and nothing is warned about.
   expect(await patch(project, kid, { active: false })).not.toHaveProperty('warnings')
   expect(await patch(project, kid, { active: true })).not.toHaveProperty('warnings')
-})
-
-test('so is an expiry that leaves no active key afterwards', async () => {
-  const project = await newProject(server, 'expiring')
-  const kid = await registerKey(server, {}, project.keys)
+  // So is an expiry that leaves no active key afterwards.
   expect(await patch(project, kid, { expireTime: inADay })).toMatchObject({
     expireTime: inADay,
     warnings: [{ code: 'last_active_key', detail: expect.stringContaining(inADay) }],

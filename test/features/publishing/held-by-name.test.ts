@@ -83,28 +83,19 @@ async function soon(held: { answer: Promise<Response> }): Promise<Response> {
 }
 
 describe('a request held by a project’s name', () => {
-  test('gets the key set of another project that takes the name after a renaming', async () => {
-    const { first, second, secondKid, etag } = await twoProjects()
+  test.each([
+    ['a renaming', (id: string, name: string, _kid: string) => renameElsewhere(id, `${name}-old`)],
+    ['a deletion', (id: string, _name: string, kid: string) => deleteElsewhere(id, kid)],
+  ])('gets the key set of another project that takes the name after %s', async (_, giveUp) => {
+    const { first, second, firstKid, secondKid, etag } = await twoProjects()
     const held = await hold(first.jwks, etag)
     await together(async () => {
-      await renameElsewhere(first.id, `${first.name}-old`)
+      await giveUp(first.id, first.name, firstKid)
       await renameElsewhere(second.id, first.name)
     })
     const answer = await soon(held)
     expect(answer.status).toBe(200)
     expect(answer.headers.get('preference-applied')).toBe('wait=60')
-    expect(kidsOf(await answer.text())).toEqual([secondKid])
-  })
-
-  test('gets the key set of another project that takes the name after a deletion', async () => {
-    const { first, second, firstKid, secondKid, etag } = await twoProjects()
-    const held = await hold(first.jwks, etag)
-    await together(async () => {
-      await deleteElsewhere(first.id, firstKid)
-      await renameElsewhere(second.id, first.name)
-    })
-    const answer = await soon(held)
-    expect(answer.status).toBe(200)
     expect(kidsOf(await answer.text())).toEqual([secondKid])
   })
 

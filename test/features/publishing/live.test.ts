@@ -3,9 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { jwsAlgorithmNames } from '../../../packages/intake/src/algorithms.ts'
 import { eventFeedOf } from '../../../packages/server/src/features/events/feed.ts'
 import { keyChanges } from '../../../packages/server/src/features/keys/changes.ts'
-import { projectChanges } from '../../../packages/server/src/features/projects/changes.ts'
 import { heldRequestsOf } from '../../../packages/server/src/features/publishing/held-requests.ts'
-import { publishedNamesOf } from '../../../packages/server/src/features/publishing/names.ts'
 import {
   type PublishedProject,
   publisherOf,
@@ -232,21 +230,6 @@ test('another history with the same revision is published as soon as any change'
   await opened.database.query('UPDATE ledger SET hash = ?', 'f'.repeat(64))
   clock.advance(1_000)
   expect(await published()).toContain('no-active-key')
-})
-
-test('a renamed project is not found by its old name from the next request on', async () => {
-  expect(await publishedNamesOf(kernel).resolve({ name: `payments-${projects}` })).toBe(projectId)
-  await kernel.store.commit(projectChanges.renameProject, {
-    origin: origin(),
-    projectId,
-    name: 'payouts',
-  })
-  await expect(
-    publishedNamesOf(kernel).resolve({ name: `payments-${projects}` }),
-  ).rejects.toMatchObject({
-    code: 'project_not_found',
-  })
-  expect(await publishedNamesOf(kernel).resolve({ name: 'payouts' })).toBe(projectId)
 })
 
 test('after close no request is held and no stream opens', async () => {

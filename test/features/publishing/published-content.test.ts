@@ -2,19 +2,11 @@ import { createPrivateKey, createPublicKey } from 'node:crypto'
 import { createLocalJWKSet, jwtVerify, SignJWT } from 'jose'
 import { describe, expect, test } from 'vitest'
 import { publicUrl, startApp } from '../../support/app/app.ts'
-import {
-  fetchJwks,
-  jwksUrl,
-  kidsOf,
-  newProject,
-  patchKey,
-  registerKey,
-} from '../../support/app/keys.ts'
+import { fetchJwks, kidsOf, newProject, patchKey, registerKey } from '../../support/app/keys.ts'
 import { fixture } from '../../support/keys/intake.ts'
 import { keyFor } from '../../support/keys/tokens.ts'
 
 const server = await startApp()
-const discoveryUrl = `/v1/projects/${server.project.id}/.well-known/openid-configuration`
 
 const get = (url: string, headers: Record<string, string> = {}) => fetchJwks(server, headers, url)
 
@@ -60,15 +52,11 @@ describe('entries of the key set', () => {
     const other = await registerKey(server, { algorithm: 'ML-DSA-65', publicKeyPem }, keys)
     const after = await get(jwks)
     expect([after.body, after.headers.etag]).toEqual([before.body, before.headers.etag])
-    const full = await get(fullJwks)
+    const full = await get(`/v1/projects/${id}/.well-known/jwks-full.json`)
     expect(kidsOf(full.body)).toEqual([common, other])
     expect(full.headers.etag).not.toBe(after.headers.etag)
-    expect((await get(`/v1/projects/${id}/.well-known/jwks-full.json`)).body).toBe(full.body)
-    const { jwks_uri, id_token_signing_alg_values_supported: algorithms } = (
-      await get(`/v1/projects/${id}/.well-known/openid-configuration`)
-    ).json()
-    expect(jwks_uri).toMatch(/jwks\.json$/)
-    expect(algorithms).not.toContain('ML-DSA-65')
+    const discovery = await get(`/v1/projects/${id}/.well-known/openid-configuration`)
+    expect(discovery.body).not.toContain('ML-DSA-65')
   })
 
   test.each([
@@ -102,6 +90,8 @@ describe('discovery', () => {
     await registerKey(server, { active: false }, keys)
     const issuer = `${publicUrl}/v1/projects/${id}`
     const answer = await get(`/v1/projects/${id}/.well-known/openid-configuration`)
+    const { jwks_uri } = answer.json()
+    expect((await get(jwks_uri.slice(publicUrl.length))).body).toContain('"alg":"ES384"')
     expect(answer.headers['content-type']).toBe('application/json')
     expect(answer.json()).toEqual({
       issuer,
@@ -141,16 +131,8 @@ describe('discovery', () => {
     expect(all).toEqual(['ES256', 'PS256', 'RS256'])
   })
 
-  test('its URLs answer 200 with the key set', async () => {
-    const { jwks_uri, issuer } = (await get(discoveryUrl)).json()
-    const path = (url: string) => url.slice(publicUrl.length)
-    expect((await get(path(jwks_uri))).body).toBe((await get(jwksUrl)).body)
-    const found = await get(`${path(issuer)}/.well-known/openid-configuration`)
-    expect(found.json().issuer).toBe(issuer)
-  })
-
-  test.each(['payments', 'nope'])('by name (%s) is a 404 that explains it', async (name) => {
-    const answer = await get(`/v1/projects/${name}/.well-known/openid-configuration`)
+  test('by name is a 404 that explains it', async () => {
+    const answer = await get('/v1/projects/payments/.well-known/openid-configuration')
     expect(answer.json()).toMatchObject({ status: 404, code: 'route_not_found' })
     expect(answer.json().detail).toContain('by project id only')
     expect(answer.headers['cache-control']).toBe('no-store')
@@ -174,6 +156,9 @@ test('keys.pem has the keys of jwks.json in order, each with its kid and alg', a
   const second = await registerKey(server, dilithium, keys)
   const okp = { algorithm: 'EdDSA', publicKeyPem: String(edwards), publishedKid: 'a.b' }
   await registerKey(server, okp, keys)
+  const { publicKeyPem } = keyFor('ML-DSA-44')
+  const slash = { algorithm: 'ML-DSA-44', publicKeyPem, publishedKid: 'arn:aws:kms/../x' }
+  await registerKey(server, slash, keys)
   const inactive = await registerKey(server, { active: false }, keys)
   const answer = await get(`${folder}keys.pem`)
   expect(answer.body).toBe(`# kid ${first}, alg RS256\n${rsa}# kid a.b, alg EdDSA\n${edwards}`)
@@ -183,20 +168,14 @@ test('keys.pem has the keys of jwks.json in order, each with its kid and alg', a
   expect((await get(`${folder}${first}.pem`)).body).toBe(rsa)
   expect((await get(`${folder}a.b.pem`)).body).toBe(edwards)
   expect((await get(`${folder}${second}.pem`)).body).toBe(lattice)
+  const encoded = encodeURIComponent(slash.publishedKid)
+  expect((await get(`${folder}${encoded}.pem`)).body).toBe(publicKeyPem)
   for (const name of [inactive, 'a', 'b', 'no-active-key', crypto.randomUUID()]) {
     const missing = await get(`${folder}${name}.pem`)
     expect(missing.json()).toMatchObject({ status: 404, code: 'key_not_found' })
     expect(missing.headers['cache-control']).toBe('no-store')
     expect(missing.headers['access-control-allow-origin']).toBe('*')
   }
-})
-
-test('a kid with a slash is found when it is encoded', async () => {
-  const { keys, folder } = await project()
-  const { publicKeyPem } = keyFor('ES256')
-  await registerKey(server, { publicKeyPem, publishedKid: 'arn:aws:kms/../x' }, keys)
-  const encoded = encodeURIComponent('arn:aws:kms/../x')
-  expect((await get(`${folder}${encoded}.pem`)).body).toBe(publicKeyPem)
 })
 
 test('both are cached as the key set is, and change with it at once', async () => {

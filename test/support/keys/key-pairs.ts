@@ -14,7 +14,8 @@ const generators: Record<string, () => KeyPair> = {
 }
 export const kindNames = Object.keys(generators)
 
-function generatorOf(kind: string): () => KeyPair {
+/** Throws for an unknown kind. */
+export function generatorOf(kind: string): () => KeyPair {
   const generate = generators[kind]
   if (generate === undefined) throw new Error(kind)
   return generate

@@ -7,7 +7,7 @@ export interface TestKey {
   privateKey: KeyObject
 }
 
-function exported(pair: KeyPair): TestKey {
+export function exported(pair: KeyPair): TestKey {
   const publicKeyPem = pair.publicKey.export({ type: 'spki', format: 'pem' }).toString()
   return { publicKeyPem, privateKey: pair.privateKey }
 }

@@ -1,39 +1,33 @@
-import { constants, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
+import { constants, type KeyObject, sign } from 'node:crypto'
 import type { Algorithm, JwsAlgorithm } from '../../../packages/intake/src/algorithms.ts'
 import { rememberSecret } from '../secrets.ts'
-import { ecKey, edKey, rsaKey, type TestKey } from './pem.ts'
+import { freshPair } from './key-pairs.ts'
+import { ecKey, edKey, exported, rsaKey, type TestKey } from './pem.ts'
 
 /** The JWS algorithm behind a registered one. */
 export function jwsAlgorithm(algorithm: Algorithm): JwsAlgorithm {
   return algorithm === 'RSA' ? 'RS256' : algorithm
 }
 
+const curves = { ES256: 'P-256', ES384: 'P-384', ES512: 'P-521' } as const
+
 /** A fresh key pair that fits the algorithm. */
 export function keyFor(algorithm: Algorithm): TestKey {
   switch (algorithm) {
     case 'ES256':
-      return ecKey('P-256')
     case 'ES384':
-      return ecKey('P-384')
     case 'ES512':
-      return ecKey('P-521')
+      return ecKey(curves[algorithm])
     case 'EdDSA':
     case 'Ed25519':
       return edKey()
     case 'ML-DSA-44':
-      return exported(generateKeyPairSync('ml-dsa-44'))
     case 'ML-DSA-65':
-      return exported(generateKeyPairSync('ml-dsa-65'))
     case 'ML-DSA-87':
-      return exported(generateKeyPairSync('ml-dsa-87'))
+      return exported(freshPair(algorithm))
     default:
       return rsaKey()
   }
-}
-
-function exported(pair: { publicKey: KeyObject; privateKey: KeyObject }): TestKey {
-  const publicKeyPem = pair.publicKey.export({ type: 'spki', format: 'pem' }).toString()
-  return { publicKeyPem, privateKey: pair.privateKey }
 }
 
 export function base64url(content: unknown): string {

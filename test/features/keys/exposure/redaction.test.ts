@@ -109,9 +109,7 @@ describe('the search for secrets in test output', () => {
   test.each([
     ['an API key', () => apiKey],
     ['24 characters of an API key', () => apiKey.slice(21, 45)],
-    ['a token', () => token],
     ['24 characters of a token', () => token.slice(-30, -6)],
-    ['a private key', () => pem],
     ['a private key in JSON', () => JSON.stringify({ pem })],
     ['24 characters of a private key', () => body(pem).slice(500, 524)],
     ['a private key as base64url', () => der.replaceAll('+', '-').replaceAll('/', '_')],
