@@ -132,25 +132,6 @@ describe('a key whose private half was submitted', () => {
     const again = await app.send('PATCH', url, { body: { active: true } })
     expect(again.json().code).toBe('key_compromised')
   })
-
-  test('succeeds no key that expires', async () => {
-    const { id, name } = (
-      await app.send('POST', '/v1/projects', { body: { name: 'succeeded' } })
-    ).json()
-    const [old, next] = [ecKey(), ecKey()]
-    const kid = await register(name, old)
-    const expireTime = new Date(Date.now() + 5 * 86_400_000).toISOString()
-    await app.send('PATCH', `${keys(name)}/${kid}`, { body: { expireTime } })
-    await register(name, next)
-    const headers = { 'x-api-key': await app.apiKey('reader', id) }
-    const codes = async () => {
-      const warnings = await app.send('GET', '/v1/warnings', { headers })
-      return warnings.json().map(({ code }: { code: string }) => code)
-    }
-    expect(await codes()).toEqual([])
-    await submit(name, next)
-    expect(await codes()).toEqual(['key_compromised', 'key_expires'])
-  })
 })
 
 test('both halves at once, in two projects: the key is refused, or the incident is recorded', async () => {

@@ -1,11 +1,15 @@
 import { describe, expect, test } from 'vitest'
+import type { JwtKeyUpdate } from '../../../packages/server/src/features/keys/contract.ts'
+import { patchKey } from '../../../packages/server/src/features/keys/patches.ts'
+import { endOf as shownEnd } from '../../../packages/server/src/features/keys/states.ts'
 import { readEvents } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
+import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { isoTime } from '../../../packages/server/src/kernel/values/times.ts'
 import { startApp } from '../../support/app/app.ts'
 import { stoppedClock } from '../../support/app/clock.ts'
 import { keysUrl, keyUrl, newProject, registerKey } from '../../support/app/keys.ts'
-import { convergenceMs, startRotationsApp, tokenLifetime } from '../../support/app/rotations.ts'
 import { ecKey, privatePem } from '../../support/keys/pem.ts'
+import { keyRecord } from '../../support/store/key-records.ts'
 
 const clock = stoppedClock()
 const server = await startApp({ clock, config: { maxKeysPerProject: 500, maxJwksBytes: 1e6 } })
@@ -40,18 +44,11 @@ describe('the end of a key', () => {
     })
   })
 
-  test('is unspecified without a reason, and of a key that was never active there is none', async () => {
-    const kid = await registerKey(server)
-    const time = later()
-    await patch(kid, { active: false })
-    expect(await endOf(kid)).toEqual({ time, reason: 'unspecified' })
-    expect(await endOf(await registerKey(server, { active: false }))).toBeUndefined()
-  })
-
-  test('has the reason alone if the key was never active', async () => {
+  test('of a key that was never active is the reason alone, and part of its tag', async () => {
     const key = ecKey()
     const { publicKeyPem } = key
     const kid = await registerKey(server, { active: false, publicKeyPem })
+    expect(await endOf(kid)).toBeUndefined()
     const { etag } = (await server.send('GET', keyUrl(kid))).headers
     await patch(kid, { reason: 'superseded' })
     expect(await endOf(kid)).toEqual({ reason: 'superseded' })
@@ -61,42 +58,48 @@ describe('the end of a key', () => {
     expect(await endOf(kid)).toEqual({ reason: 'compromised' })
   })
 
-  test('is its expiry, whatever happens to the key afterwards', async () => {
-    const expireTime = isoTime(clock.now() + hour)
-    const kid = await registerKey(server, { expireTime })
-    await patch(kid, { reason: 'superseded' })
-    expect(await endOf(kid)).toBeUndefined()
-    clock.advance(hour)
-    const expected = { time: expireTime, reason: 'superseded' }
-    expect(await endOf(kid)).toEqual(expected)
-    later()
-    for (const change of [{ label: 'old' }, { active: false }, { expireTime: null }]) {
-      await patch(kid, change)
-      expect(await endOf(kid)).toEqual(expected)
+  const at = (hours: number) => isoTime(Date.parse('2030-01-01T00:00:00Z') + hours * hour)
+  const reason = 'superseded'
+
+  const unspecified = 'unspecified'
+
+  /** Changes by the hour of the change. */
+  test.each<[string, Record<number, JwtKeyUpdate>, ReturnType<typeof shownEnd>]>([
+    ['goes on', { 1: { label: 'n' } }, undefined],
+    ['is off', { 1: { active: false } }, { time: at(1), reason: unspecified }],
+    ['is active again', { 1: { active: false, reason }, 2: { active: true } }, undefined],
+    [
+      'is off again',
+      { 1: { active: false, reason }, 2: { active: true }, 3: { active: false } },
+      { time: at(3), reason: unspecified },
+    ],
+    ['has not expired', { 1: { expireTime: at(9), reason } }, undefined],
+    [
+      'has expired, whatever happens to it afterwards',
+      { 1: { expireTime: at(2), reason }, 3: { label: 'old' }, 4: { active: false } },
+      { time: at(2), reason },
+    ],
+    [
+      'has expired, but is off instead',
+      { 1: { expireTime: at(2), reason }, 3: { active: false }, 4: { expireTime: null } },
+      { time: at(2), reason },
+    ],
+    [
+      'expires later',
+      { 1: { expireTime: at(3), reason }, 2: { expireTime: at(4) } },
+      { time: at(4), reason },
+    ],
+    [
+      'expires no more',
+      { 1: { expireTime: at(2), reason }, 3: { expireTime: null }, 4: { active: false } },
+      { time: at(4), reason: unspecified },
+    ],
+  ])('is the last one of a key that %s', (_name, changes, expected) => {
+    let key = keyRecord(newId())
+    for (const [hours, change] of Object.entries(changes)) {
+      key = patchKey(key, change, at(Number(hours)))
     }
-  })
-
-  test('is gone once the key is active again, and so is its reason', async () => {
-    const kid = await registerKey(server)
-    await patch(kid, { active: false, reason: 'superseded' })
-    await patch(kid, { active: true })
-    expect(await endOf(kid)).toBeUndefined()
-    const time = later()
-    await patch(kid, { active: false })
-    expect(await endOf(kid)).toEqual({ time, reason: 'unspecified' })
-  })
-
-  test('that is put off keeps its reason, and one that is cleared loses it', async () => {
-    const kid = await registerKey(server)
-    const expireTime = isoTime(clock.now() + hour)
-    await patch(kid, { expireTime, reason: 'superseded' })
-    const time = isoTime(clock.now() + 2 * hour)
-    await patch(kid, { expireTime: time })
-    clock.advance(2 * hour)
-    expect(await endOf(kid)).toEqual({ time, reason: 'superseded' })
-    await patch(kid, { expireTime: null })
-    await patch(kid, { active: false })
-    expect(await endOf(kid)).toMatchObject({ reason: 'unspecified' })
+    expect(shownEnd(key, at(6))).toEqual(expected)
   })
 })
 
@@ -209,23 +212,5 @@ describe('a key that ended as compromised', () => {
     const time = later()
     await patch(kid, { active: false })
     expect(await endOf(kid)).toEqual({ time, reason: 'compromised' })
-  })
-})
-
-describe('a key that a rotation replaces', () => {
-  test('ends as superseded by the rotation, and by hand as the caller says', async () => {
-    const app = await startRotationsApp()
-    for (const reason of [undefined, 'superseded', 'unspecified']) {
-      const scene = await app.scene()
-      const { id } = await app.start(scene)
-      app.clock.advance(convergenceMs)
-      const url = `${scene.project.keys}/${scene.from}`
-      const body = { active: false, reason }
-      if (reason === undefined) await app.finish(scene, id)
-      else await app.send('PATCH', url, { body })
-      app.clock.advance(tokenLifetime * 1_000)
-      const { details } = (await app.send('GET', url)).json()
-      expect(details.ended).toMatchObject({ reason: reason ?? 'superseded' })
-    }
   })
 })

@@ -49,6 +49,8 @@ test('a rotation goes from spreading to overlapping to finished, and so do the s
   expect(await server.states(scene)).toEqual({ [from]: 'previous', [to]: 'current' })
   server.clock.advance(tokenLifetime * 1_000)
   expect(await server.states(scene)).toEqual({ [from]: 'expired', [to]: 'current' })
+  const { details } = (await read()).json()
+  expect(details.ended).toEqual({ time: expireTime, reason: 'superseded' })
   expect((await server.events(scene)).slice(-3).map(({ type }) => type)).toEqual([
     'rotation.started',
     'key.updated',
