@@ -45,7 +45,10 @@ export async function createProject(
     .returning('id')
     .executeTakeFirst()
   if (inserted === undefined) {
-    throw (await isNameTaken(db, name)) ? nameTaken() : idTaken()
+    // The project that had the name may have given it up since.
+    throw (await exists(db.selectFrom('project').select('id').where('id', '=', id)))
+      ? idTaken()
+      : nameTaken()
   }
   await requireReleasedName(db, id, creation)
   const ledger = await openLedger(db, id, origin)
