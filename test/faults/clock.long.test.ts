@@ -4,8 +4,6 @@ import { faultInjection } from '../support/faults/injection.ts'
 import { countLost, recordFault } from '../support/faults/results.ts'
 import { createServerClient, freshPem, highLimits } from '../support/server/client.ts'
 import { startServer, temporaryFolder } from '../support/server/process.ts'
-import { createReplicas } from '../support/server/replicas.ts'
-import { createDatabase } from '../support/store/database.ts'
 
 const { folder } = temporaryFolder()
 
@@ -66,18 +64,4 @@ test('a clock that steps by an hour, forward and back, expires keys and disturbs
     acknowledged: acknowledged.length,
     lost: countLost(acknowledged, kids),
   })
-})
-
-test('a replica whose clock is an hour ahead of the database ends no session', async () => {
-  const database = await createDatabase('postgres')
-  const replicas = createReplicas(database.url)
-  const { env, launch, set } = faultInjection(temporaryFolder().folder)
-  await set({ shift: hour })
-  const ahead = await replicas.add(env, launch)
-  expect((await ahead.call('POST', '/v1/sessions')).status).toBe(201)
-  const right = await replicas.add()
-  expect((await right.call('POST', '/v1/sessions')).status).toBe(201)
-  // Longer than between two searches for sessions that are unused.
-  await delay(65_000)
-  expect(await database.query('select id from session')).toHaveLength(2)
 })
