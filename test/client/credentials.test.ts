@@ -152,6 +152,17 @@ test.each<[string, () => unknown]>([
   },
 )
 
+test.each([
+  [400, 'invalid_request', 'token_refused'],
+  [503, 'temporarily_unavailable', 'temporarily_unavailable'],
+  [500, 'server_error', 'server_error'],
+])('the error of an exchange (RFC 6749), %i %s, has the code %s', async (status, error, code) => {
+  const body = JSON.stringify({ error, error_description: 'No.' })
+  const { client } = workload({ fetch: async () => new Response(body, { status }), retries: 0 })
+  const expected = { code, status, message: 'No.' }
+  await expect(client.keys.list(project)).rejects.toMatchObject(expected)
+})
+
 test('a call can be aborted while it waits for a token', async () => {
   const { client } = workload({ credentials: () => new Promise<string>(() => {}) })
   const call = client.keys.list(project, { signal: AbortSignal.timeout(5) })

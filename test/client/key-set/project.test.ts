@@ -94,6 +94,20 @@ describe('a token', () => {
     }
   })
 
+  test('of a key that this runtime cannot use is rejected, and the others are accepted', async () => {
+    const [{ jwk, tokenOf } = expect.fail()] = keyOfEach()
+    const future = { ...jwk, kid: 'future', alg: 'ES9000' }
+    const document = JSON.stringify({
+      keys: [future, jwk, { ...future, kid: 'broken', alg: 'ES512' }],
+    })
+    const published = await startHttpServer((_, outgoing) => outgoing.end(document))
+    const { keys } = openKeySet(`${published.url}/v1/projects/all`, { background: false })
+    for (const { kid, alg } of [future, { kid: 'broken', alg: 'ES512' }]) {
+      await expect(keys({ kid, alg })).rejects.toMatchObject({ code: 'algorithm_unsupported' })
+    }
+    expect(await verifyResult(keys, tokenOf(alice))).toEqual(alice)
+  })
+
   test('of a key registered later is accepted, and rejected while the key is inactive', async () => {
     const { keys, waitForState } = openKeySet(issuer)
     await keys.ready()

@@ -6,11 +6,12 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { createProvenKeySet } from '../../../packages/client/src/key-set/proven.ts'
 import { formatProof, parseProof } from '../../../packages/client/src/log/checkpoint.ts'
 import {
-  formatLedgerProof,
+  formatVerifierKey,
+  type ListedKey,
   parseLedgerProof,
-} from '../../../packages/client/src/log/ledger-proof.ts'
-import { formatVerifierKey, parseNote } from '../../../packages/client/src/log/note.ts'
-import type { ListedKey } from '../../../packages/client/src/log/publication.ts'
+} from '../../../packages/client/src/log/index.ts'
+import { formatLedgerProof } from '../../../packages/client/src/log/ledger-proof.ts'
+import { parseNote } from '../../../packages/client/src/log/note.ts'
 import { startApp } from '../../support/app/app.ts'
 import { advanceDate } from '../../support/app/clock.ts'
 import { openKeySet, registerAndSign, setActive, verifyResult } from '../../support/app/key-set.ts'

@@ -9,6 +9,7 @@ import {
   mapLeaf,
   mapRoot,
 } from '../../../packages/client/src/log/heads-map.ts'
+import { leafHash } from '../../../packages/client/src/log/index.ts'
 import {
   blindedLedgerId,
   entryKey,
@@ -16,7 +17,6 @@ import {
   type LogEntry,
   parseEntry,
 } from '../../../packages/client/src/log/leaf.ts'
-import { leafHash } from '../../../packages/client/src/log/tree.ts'
 
 const entry: LogEntry = {
   ledger: 'a'.repeat(64),

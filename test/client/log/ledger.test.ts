@@ -1,20 +1,19 @@
 import { describe, expect, test } from 'vitest'
+import { formatConsistency } from '../../../packages/client/src/log/checkpoint.ts'
+import { utf8 } from '../../../packages/client/src/log/encoding.ts'
 import {
-  formatConsistency,
+  type ExportedEvent,
   parseCheckpoint,
   parseConsistency,
-} from '../../../packages/client/src/log/checkpoint.ts'
-import { utf8 } from '../../../packages/client/src/log/encoding.ts'
-import { entryKey } from '../../../packages/client/src/log/leaf.ts'
-import { type ExportedEvent, verifyChain } from '../../../packages/client/src/log/ledger.ts'
-import {
-  formatLedgerProof,
   parseLedgerProof,
+  scanLog,
+  verifyChain,
   verifyCheckpoint,
   verifyLedgerProof,
-} from '../../../packages/client/src/log/ledger-proof.ts'
+} from '../../../packages/client/src/log/index.ts'
+import { entryKey } from '../../../packages/client/src/log/leaf.ts'
+import { formatLedgerProof } from '../../../packages/client/src/log/ledger-proof.ts'
 import { parseNote } from '../../../packages/client/src/log/note.ts'
-import { scanLog } from '../../../packages/client/src/log/scan.ts'
 import { eventHash } from '../../../packages/server/src/kernel/ledger/chain.ts'
 import { fixture } from '../../support/keys/intake.ts'
 import { createMemoryLog } from '../../support/log/memory-log.ts'

@@ -3,15 +3,17 @@ import { describe, expect, test } from 'vitest'
 import {
   formatCheckpoint,
   formatProof,
-  parseCheckpoint,
   parseProof,
 } from '../../../packages/client/src/log/checkpoint.ts'
 import {
+  formatVerifierKey,
+  parseCheckpoint,
+  parseVerifierKey,
+} from '../../../packages/client/src/log/index.ts'
+import {
   createVerifierKey,
   formatNote,
-  formatVerifierKey,
   parseNote,
-  parseVerifierKey,
   signatureTypes,
   signNote,
   verifyNote,

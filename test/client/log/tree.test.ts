@@ -9,24 +9,18 @@ import {
 } from '../../../packages/client/src/log/encoding.ts'
 import {
   consistencyProof,
-  inclusionProof,
-  treeRoot,
-} from '../../../packages/client/src/log/proofs.ts'
-import {
-  completeHash,
   createTileReader,
   formatTilePath,
+  inclusionProof,
+  leafHash,
   parseEntries,
   parseTilePath,
-  tileWidthIn,
-} from '../../../packages/client/src/log/tiles.ts'
-import {
-  emptyRoot,
-  leafHash,
-  nodeHash,
+  treeRoot,
   verifyConsistency,
   verifyInclusion,
-} from '../../../packages/client/src/log/tree.ts'
+} from '../../../packages/client/src/log/index.ts'
+import { completeHash, tileWidthIn } from '../../../packages/client/src/log/tiles.ts'
+import { emptyRoot, nodeHash } from '../../../packages/client/src/log/tree.ts'
 import { fixture } from '../../support/keys/intake.ts'
 
 /** Trees of 1 to 300 leaves, by golang.org/x/mod/sumdb/tlog: test/support/go/proofs. */

@@ -1,6 +1,6 @@
 import { copyFileSync } from 'node:fs'
 import { beforeEach, expect, test } from 'vitest'
-import { verifyCheckpoint } from '../../../packages/client/src/log/ledger-proof.ts'
+import { verifyCheckpoint } from '../../../packages/client/src/log/index.ts'
 import { readTree } from '../../../packages/server/src/features/log/reads.ts'
 import {
   logOrigin,

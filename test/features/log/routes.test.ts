@@ -3,15 +3,16 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { expect, test, vi } from 'vitest'
 import { type Bytes, toBase64 } from '../../../packages/client/src/log/encoding.ts'
 import {
+  createTileReader,
+  formatTilePath,
   parseLedgerProof,
+  parseVerifierKey,
+  treeRoot,
   verifyCheckpoint,
   verifyLast,
   verifyLedgerProof,
-} from '../../../packages/client/src/log/ledger-proof.ts'
-import { parseVerifierKey } from '../../../packages/client/src/log/note.ts'
-import { treeRoot } from '../../../packages/client/src/log/proofs.ts'
-import { verifyPublication } from '../../../packages/client/src/log/publication.ts'
-import { createTileReader, formatTilePath } from '../../../packages/client/src/log/tiles.ts'
+  verifyPublication,
+} from '../../../packages/client/src/log/index.ts'
 import { logId } from '../../../packages/server/src/features/log/signing.ts'
 import { systemLedgerId } from '../../../packages/server/src/kernel/ledger/chain.ts'
 import { startApp } from '../../support/app/app.ts'

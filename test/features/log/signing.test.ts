@@ -8,27 +8,28 @@ import {
   utf8,
 } from '../../../packages/client/src/log/encoding.ts'
 import {
+  consistencyProof,
+  createTileReader,
+  formatTilePath,
+  formatVerifierKey,
+  leafHash,
+  parseEntries,
+  parseLedgerProof,
+  parseVerifierKey,
+  scanLog,
+  treeRoot,
+  verifyCheckpoint,
+  verifyConsistency,
+  verifyLast,
+  verifyLedgerProof,
+  verifyPublication,
+} from '../../../packages/client/src/log/index.ts'
+import {
   entryKey,
   type HeadsEntry,
   type LogEntry,
   parseEntry,
 } from '../../../packages/client/src/log/leaf.ts'
-import {
-  parseLedgerProof,
-  verifyCheckpoint,
-  verifyLast,
-  verifyLedgerProof,
-} from '../../../packages/client/src/log/ledger-proof.ts'
-import { formatVerifierKey, parseVerifierKey } from '../../../packages/client/src/log/note.ts'
-import { consistencyProof, treeRoot } from '../../../packages/client/src/log/proofs.ts'
-import { verifyPublication } from '../../../packages/client/src/log/publication.ts'
-import { scanLog } from '../../../packages/client/src/log/scan.ts'
-import {
-  createTileReader,
-  formatTilePath,
-  parseEntries,
-} from '../../../packages/client/src/log/tiles.ts'
-import { leafHash, verifyConsistency } from '../../../packages/client/src/log/tree.ts'
 import { accessRuleChanges } from '../../../packages/server/src/features/access-rules/changes.ts'
 import { keyChanges } from '../../../packages/server/src/features/keys/changes.ts'
 import type { LogTree } from '../../../packages/server/src/features/log/changes.ts'
@@ -84,6 +85,23 @@ const sign = (store = stored.store, signer: LogSigner = key.open(), minAgeMs = 0
 /** As an admin does. */
 const restart = (store = stored.store) => restartLog(contextOf(store), key.open(), origin())
 
+/** The store, with a step before and after each commit. */
+function storeWith(
+  step: (commit: { type: string; isRoot: boolean; isDone: boolean }) => Promise<unknown>,
+): Store {
+  const { store } = stored
+  return {
+    ...store,
+    async commit(kind, change) {
+      const commit = { type: kind.type, isRoot: 'heads' in change && change.heads !== undefined }
+      await step({ ...commit, isDone: false })
+      const result = await store.commit(kind, change)
+      await step({ ...commit, isDone: true })
+      return result
+    },
+  }
+}
+
 const ownOrigin = () => logOrigin(publicUrl, key.open())
 
 const stopped = (code: string) =>
@@ -130,6 +148,13 @@ async function readEntries(store: Store, log: LogTree) {
   }
   expect(entries.at(-1)).toHaveProperty('heads')
   return entries.filter((entry) => 'ledger' in entry)
+}
+
+/** A log with the heads of two ledgers, of which one is that of a project. */
+async function start(): Promise<{ id: string }> {
+  const { id } = await createProject(stored.store, 'payments')
+  await sign()
+  return { id }
 }
 
 test('the heads of all ledgers are logged, and then those that moved', async () => {
@@ -204,15 +229,10 @@ test('each checkpoint ends with the root of the map of all last heads, also afte
     await createProject(store, crash.replaceAll(' ', '-'))
     const changed = keyRecord(id)
     await store.commit(keyChanges.importKeys, keyImport([changed]))
-    const failing: Store = {
-      ...store,
-      async commit(kind, change) {
-        const isRoot = 'heads' in change && change.heads !== undefined
-        const isReached = crash === 'before the publication' ? kind.type === 'log.publish' : isRoot
-        if (isReached) throw new Error('killed')
-        return store.commit(kind, change)
-      },
-    }
+    const failing = storeWith(async ({ type, isRoot }) => {
+      const isReached = crash === 'before the publication' ? type === 'log.publish' : isRoot
+      if (isReached) throw new Error('killed')
+    })
     await expect(sign(failing)).rejects.toThrow('killed')
     const recorded = key.open().lastSigned(ownOrigin())
     // The published checkpoint keeps its proofs, but not the list of keys: the database has that of the later head.
@@ -231,8 +251,7 @@ test('each checkpoint ends with the root of the map of all last heads, also afte
 
 test('a proof of each event is valid, and names the ledger', async () => {
   const { store } = stored
-  const { id } = await createProject(store, 'payments')
-  await sign()
+  const { id } = await start()
   for (const name of ['b', 'c', 'd']) await rename(id, name)
   const log = await sign()
   const keys = { log: await parseVerifierKey(log.verifierKey) }
@@ -284,8 +303,8 @@ test.each<[string, (notes: { older: string; newer: string }) => string]>([
   ['with another signature', ({ newer }) => newer.replace(/(?<=— \S+ \S{20})..../, 'AAAA')],
   ['that is no note', () => 'none'],
 ])('a checkpoint %s that was put into the database is not dated', async (_name, forge) => {
-  await createProject(stored.store, 'payments')
-  const older = (await sign()).checkpoint ?? ''
+  await start()
+  const older = key.open().lastSigned(ownOrigin()) ?? ''
   await createProject(stored.store, 'other')
   const newer = (await sign()).checkpoint ?? ''
   const forged = forge({ older, newer })
@@ -365,9 +384,8 @@ describe('the log never forks', () => {
   })
 
   test('a database that has lost the whole log stops it', async () => {
-    const { store, database } = stored
-    await createProject(store, 'payments')
-    await sign()
+    const { database } = stored
+    await start()
     await database.execute('delete from log_tree')
     await expect(sign()).rejects.toEqual(stopped('diverged'))
     const fresh = await openTestStore()
@@ -405,21 +423,15 @@ describe('the log never forks', () => {
   })
 
   test('of two processes that find no tree, one starts it', async () => {
-    const { store } = stored
     let other: LogTree | undefined
-    const racing: Store = {
-      ...store,
-      async commit(kind, change) {
-        if (kind.type === 'log.start') other ??= await sign()
-        return store.commit(kind, change)
-      },
-    }
+    const racing = storeWith(async ({ type, isDone }) => {
+      if (type === 'log.start' && !isDone) other ??= await sign()
+    })
     expect(await sign(racing)).toMatchObject({ checkpoint: other?.checkpoint })
   })
 
   test('without the file of signed checkpoints it stops', async () => {
-    await createProject(stored.store, 'payments')
-    await sign()
+    await start()
     const file = `${key.file}.checkpoints`
     renameSync(file, `${file}.old`)
     await expect(sign()).rejects.toEqual(stopped('checkpoints_missing'))
@@ -449,8 +461,7 @@ describe('the log never forks', () => {
   })
 
   test('a copy of the key that has not signed the last checkpoint leaves it to the other one', async () => {
-    await createProject(stored.store, 'payments')
-    await sign()
+    await start()
     const copy = createKeyFile()
     for (const end of ['', '.checkpoints']) {
       writeFileSync(`${copy.file}${end}`, readFileSync(`${key.file}${end}`))
@@ -461,8 +472,7 @@ describe('the log never forks', () => {
   })
 
   test('a lost or altered tile stops it', async () => {
-    await createProject(stored.store, 'payments')
-    await sign()
+    await start()
     const tile = await firstTile()
     const altered = tile.map((byte, index) => (index === 40 ? byte ^ 1 : byte))
     for (const [bytes, code] of [
@@ -479,8 +489,7 @@ describe('the log never forks', () => {
   test('processes with one key file sign one tree', async () => {
     const others = await Promise.all([1, 2].map(() => openTestStore(stored.database)))
     const stores = [stored.store, ...others.map(({ store }) => store)]
-    await createProject(stored.store, 'payments')
-    await sign()
+    await start()
     const signed: string[] = []
     for (let round = 0; round < 6; round += 1) {
       const { id } = await createProject(stored.store, `p-${round}`)
@@ -505,9 +514,8 @@ describe('the log never forks', () => {
 })
 
 test('a rewritten ledger is not signed even if its logged head was deleted', async () => {
-  const { store, database } = stored
-  const { id } = await createProject(store, 'payments')
-  await sign()
+  const { database } = stored
+  const { id } = await start()
   await database.execute('update ledger set hash = ? where project_id = ?', 'f'.repeat(64), id)
   await expect(sign()).rejects.toEqual(stopped('rewritten'))
   await database.execute('delete from log_ledger where ledger_id = ?', id)
@@ -531,8 +539,7 @@ describe('one who can write to the database', () => {
 
   test('makes nobody sign another root of the map', async () => {
     const { store, database } = stored
-    await createProject(store, 'payments')
-    await sign()
+    await start()
     const position = await append(null, null, otherHeads)
     const { size } = await sign()
     for (const [altered, code] of [
@@ -553,24 +560,17 @@ describe('one who can write to the database', () => {
 
   test('makes nobody sign what is written between the append and the signature', async () => {
     const { store, database } = stored
-    await createProject(store, 'payments')
-    await sign()
+    await start()
     await createProject(store, 'other')
-    const racing: Store = {
-      ...store,
-      async commit(kind, change) {
-        const result = await store.commit(kind, change)
-        if ('heads' in change && change.heads !== undefined) {
-          const leaf = await leafHash(utf8(otherHeads))
-          await putFirstTile(concatBytes((await firstTile()).slice(0, -32), leaf))
-          await database.execute(
-            'update log_entry set content = ? where position = (select max(position) from log_entry)',
-            otherHeads,
-          )
-        }
-        return result
-      },
-    }
+    const racing = storeWith(async ({ isRoot, isDone }) => {
+      if (!isRoot || !isDone) return
+      const leaf = await leafHash(utf8(otherHeads))
+      await putFirstTile(concatBytes((await firstTile()).slice(0, -32), leaf))
+      await database.execute(
+        'update log_entry set content = ? where position = (select max(position) from log_entry)',
+        otherHeads,
+      )
+    })
     const before = key.open().lastSigned(ownOrigin())
     await expect(sign(racing)).rejects.toEqual(stopped('damaged'))
     expect(key.open().lastSigned(ownOrigin())).toBe(before)
@@ -595,9 +595,8 @@ describe('one who can write to the database', () => {
     ],
     ['a root of the map in a row of a ledger', 'damaged', ({ id }) => append(id, 3, otherHeads)],
   ])('makes nobody sign a map with %s', async (_name, code, write) => {
-    const { store, database } = stored
-    const { id } = await createProject(store, 'payments')
-    await sign()
+    const { database } = stored
+    const { id } = await start()
     await rename(id, 'renamed')
     await sign()
     const query = 'select content from log_entry where ledger_id = ? and revision = 1'
@@ -658,9 +657,8 @@ test.each([
 })
 
 test('a map of last heads that was altered is not signed', async () => {
-  const { store, database } = stored
-  const { id } = await createProject(store, 'payments')
-  await sign()
+  const { database } = stored
+  const { id } = await start()
   await database.execute('delete from log_slot')
   await rename(id, 'renamed')
   await expect(sign()).rejects.toEqual(stopped('damaged'))
@@ -710,8 +708,7 @@ describe('the service', () => {
       const tree = await readTree(stored.store.reader)
       return (await verified(tree ?? expect.fail())).date ?? 0
     }
-    await createProject(stored.store, 'payments')
-    await sign()
+    await start()
     const first = await date()
     vi.useFakeTimers({ toFake: ['setTimeout'] })
     for (const seconds of [30, 40]) {
