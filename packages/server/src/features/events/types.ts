@@ -1,46 +1,23 @@
+/** What happens to each kind of subject. */
+const happenings = {
+  project: ['created', 'renamed', 'deleted', 'recorded'],
+  key: ['created', 'updated', 'deleted', 'recorded', 'weakness_found'],
+  rotation: ['started', 'updated', 'finished', 'abandoned', 'recorded'],
+  registration_link: ['created', 'opened', 'token_checked', 'revoked', 'recorded'],
+  private_key: ['refused'],
+  api_key: ['created', 'updated', 'deleted', 'recorded'],
+  ledger: ['accepted', 'opened'],
+  log: ['started'],
+  session: ['created', 'ended', 'recorded'],
+  person: ['created', 'deleted', 'recorded'],
+  access_rule: ['created', 'updated', 'deleted', 'recorded', 'keys_ended'],
+  token: ['exchanged', 'used'],
+}
+
 /**
  * The types of events that can be asked for: those of the kernel and the features. Completion reads them
  * at each key, so this file loads nothing.
  */
-export const eventTypes: readonly string[] = [
-  'project.created',
-  'project.renamed',
-  'project.deleted',
-  'project.recorded',
-  'key.created',
-  'key.updated',
-  'key.deleted',
-  'key.recorded',
-  'key.weakness_found',
-  'rotation.started',
-  'rotation.updated',
-  'rotation.finished',
-  'rotation.abandoned',
-  'rotation.recorded',
-  'registration_link.created',
-  'registration_link.opened',
-  'registration_link.token_checked',
-  'registration_link.revoked',
-  'registration_link.recorded',
-  'private_key.refused',
-  'api_key.created',
-  'api_key.updated',
-  'api_key.deleted',
-  'api_key.recorded',
-  'ledger.accepted',
-  'ledger.opened',
-  'log.started',
-  'session.created',
-  'session.ended',
-  'session.recorded',
-  'person.created',
-  'person.deleted',
-  'person.recorded',
-  'access_rule.created',
-  'access_rule.updated',
-  'access_rule.deleted',
-  'access_rule.recorded',
-  'access_rule.keys_ended',
-  'token.exchanged',
-  'token.used',
-]
+export const eventTypes: readonly string[] = Object.entries(happenings).flatMap(([kind, verbs]) =>
+  verbs.map((verb) => `${kind}.${verb}`),
+)

@@ -5,10 +5,8 @@ import { foldName } from '../../kernel/access/projects.ts'
 import { containsApiKey, containsToken } from '../../kernel/exposure/redaction.ts'
 import { rejection } from '../../kernel/faults.ts'
 import { containsPrivateKey } from '../../kernel/values/labels.ts'
-import { decodeUtf8, isObject, parseJson } from '../../runtime/json.ts'
 import { present } from '../../runtime/present.ts'
 import { recordExposureOf } from '../keys/exposure/incidents.ts'
-import { isPublishableKid } from '../keys/kids.ts'
 import type { KeyRecord } from '../keys/stored.ts'
 import { sshFingerprint } from './ssh.ts'
 
@@ -45,7 +43,11 @@ export async function readQuery(context: RequestContext, query: string): Promise
     if (recorded.ok) return createNeedle(recorded.key.thumbprint)
     throw rejection(recorded.faults.map((fault) => ({ parameter: 'q', ...fault })))
   }
-  if (containsToken(query)) throw invalid(`q is a token (JWT). ${kidAdvice(query)}`)
+  if (containsToken(query)) {
+    throw invalid(
+      'q is a token (JWT). Search for the kid in its header, or check it: POST …/token-checks.',
+    )
+  }
   if (containsApiKey(query)) {
     throw invalid('q is an API key, a secret. Send an id, a hash, a label or a name.')
   }
@@ -62,16 +64,6 @@ export async function readQuery(context: RequestContext, query: string): Promise
 function invalid(detail: string): PubringError {
   const errors = [{ parameter: 'q', code: 'invalid', detail }]
   return new PubringError('invalid_request', detail, { errors })
-}
-
-/** The kid in the header of a token, which names its key, is no secret. */
-function kidAdvice(query: string): string {
-  const [header = ''] = /\bey[\w-]+(?=\.)/.exec(query) ?? []
-  const members = parseJson(decodeUtf8(Buffer.from(header, 'base64url')) ?? '')
-  const kid = isObject(members) ? members.kid : undefined
-  return typeof kid === 'string' && isPublishableKid(kid)
-    ? `Search for its kid instead: ${kid}`
-    : 'Search for the kid in its header, or check it: POST …/token-checks.'
 }
 
 /** Shorter beginnings of ids and hashes are not looked for: too many have them. */
@@ -93,10 +85,13 @@ export function createNeedle(query: string): Needle {
   return {
     text,
     folded: foldName(text),
-    ...(isHex && hex.length <= 32 ? { id: hyphenated(hex) } : {}),
-    ...(isHex ? { hex } : {}),
-    ...present({ end: end?.toLowerCase(), ssh }),
-    ...(compact.length >= minPrefix ? { prefix: compact } : {}),
+    ...present({
+      id: isHex && hex.length <= 32 ? hyphenated(hex) : undefined,
+      hex: isHex ? hex : undefined,
+      end: end?.toLowerCase(),
+      prefix: compact.length >= minPrefix ? compact : undefined,
+      ssh,
+    }),
   }
 }
 
