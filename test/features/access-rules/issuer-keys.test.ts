@@ -171,12 +171,9 @@ describe('a discovery document', () => {
 })
 
 describe('a JWKS', () => {
-  test.each([
-    ['that is a list', '[]', /does not serve a JWKS/],
-    ['without keys', '{"keys":{}}', /does not serve a JWKS/],
-  ])('%s is an error', async (_name, body, message) => {
+  test.each(['[]', '{"keys":{}}'])('that is %s is an error', async (body) => {
     issuer.pages.set('/jwks', (_request, response) => response.end(body))
-    expect(await find()).toEqual(unread(message))
+    expect(await find()).toEqual(unread(/does not serve a JWKS/))
   })
 
   const weak = generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey

@@ -165,10 +165,7 @@ describe('a rotation token', () => {
     ['with the issuer and a slash', () => server.token(key, jkt, { iss: `${server.issuer}/` })],
     ['without kid', () => server.token({ ...key, kid: '' }, jkt)],
     ['with the kid of no key', () => server.token({ ...key, kid: 'none' }, jkt)],
-    [
-      'signed by another key',
-      async () => server.token({ ...(await newRotatedKey()), kid: key.kid }, jkt),
-    ],
+    ['by another key', async () => server.token({ ...(await newRotatedKey()), kid: key.kid }, jkt)],
     [
       'with another alg of the same key',
       async () => {
@@ -176,13 +173,7 @@ describe('a rotation token', () => {
         return server.token({ ...rsa, algorithm: 'PS256' }, jkt)
       },
     ],
-    [
-      'signed by a disabled key',
-      async () => {
-        await disable(key.kid)
-        return server.token(key, jkt)
-      },
-    ],
+    ['signed by a disabled key', () => disable(key.kid).then(() => server.token(key, jkt))],
     [
       'signed by an expired key',
       async () => {

@@ -1,4 +1,3 @@
-import { PubringError } from '../../errors.ts'
 import { requireRecentSignIn } from '../../kernel/access/authorization.ts'
 import type { Caller } from '../../kernel/access/callers.ts'
 import { auditAccess, permits, requireAccess, unboundAdmin } from '../../kernel/access/grants.ts'
@@ -16,6 +15,7 @@ import { firstUse } from '../../kernel/ledger/token-uses.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { exists, inChunks } from '../../kernel/storage/statements.ts'
 import type { SessionCreation, SessionEnd, SessionEndReason } from './changes.ts'
+import { failure } from './claims.ts'
 import { readSessionsOf } from './reads.ts'
 import {
   isSamePerson,
@@ -159,9 +159,7 @@ export async function endSessions(
   const { db } = tx
   const ledger = await lockSystemLedger(tx, origin)
   const use = once === undefined ? [] : await firstUse(ledger, once)
-  if (use === undefined) {
-    throw new PubringError('sign_in_failed', 'The logout token was used before.')
-  }
+  if (use === undefined) throw failure('The logout token was used before.')
   if ('ids' in ended) await requireEndable(db, ended.ids, ledger)
   const ids = 'ids' in ended ? ended.ids : await readEndable(db, ended.personId, ledger)
   const isAlone = 'personId' in ended || reason === 'expired'

@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto'
-import { PubringError } from '../../errors.ts'
 import { identityOf } from '../../kernel/access/authentication.ts'
 import { type Caller, invalidSession } from '../../kernel/access/callers.ts'
 import { readerAccess } from '../../kernel/access/grants.ts'
@@ -14,6 +13,7 @@ import { apiKeyChanges } from '../api-keys/changes.ts'
 import { apiKeyRecord } from '../api-keys/operations.ts'
 import { readSessionCaller } from './caller.ts'
 import { signInChanges } from './changes.ts'
+import { failure } from './claims.ts'
 import type { SessionKey, SessionKeyRequest } from './contract.ts'
 import { findSessionByDigest } from './reads.ts'
 import { type Holder, newSession } from './sessions.ts'
@@ -40,10 +40,7 @@ export function parseLoginRequest(query: Readonly<Record<string, unknown>>): Log
   const text = (name: string, pattern: RegExp) => {
     const [value] = pattern.exec(String(query[name] ?? '')) ?? []
     if (value !== undefined) return value
-    throw new PubringError(
-      'sign_in_failed',
-      'This is not an address that pubring login makes. Run it again.',
-    )
+    throw failure('This is not an address that pubring login makes. Run it again.')
   }
   return {
     port: Math.min(65_535, Number(text('port', /^[1-9]\d{0,4}$/))),
