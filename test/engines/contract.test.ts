@@ -173,7 +173,7 @@ function createTranscript(app: TestApp) {
       .replace(/"published":\{[^}]*\}/g, nameOf('published'))
       .replace(/"state":\{"to":"[0-9a-f]{64}"\}/g, nameOf('state'))
       .replace(/((?:after=|pubring-revision":")\d+)\.[0-9a-f]{8}/g, '$1.<start of a hash>')
-      .replace(/\\"[\w-]{20,}\\"/g, nameOf('tag'))
+      .replace(/\\"[\w.-]{20,}\\"/g, nameOf('tag'))
 
   return async (step: Step) => {
     const answer = await app.send(step.method, fill(step.url), {
