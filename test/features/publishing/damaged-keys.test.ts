@@ -52,7 +52,7 @@ const damages: [string, string, (text: string) => string][] = [
   ['an additional member', 'jwk', (text) => text.replace('{', '{"d":"x",')],
   ['JSON that is cut off', 'jwk', (text) => text.slice(0, -1)],
   ['the PEM', 'public_key_pem', (text) => flipped(text, 60)],
-  ['the header of the PEM', 'public_key_pem', (text) => flipped(text, 14)],
+  ['the end of the PEM', 'public_key_pem', (text) => text.trimEnd()],
   ['the thumbprint', 'thumbprint', (text) => flipped(text, 0)],
   ['the hash of the key', 'spki_sha256', (text) => flipped(text, 0)],
   ['the algorithm', 'jws_algorithm', () => 'ES384'],
