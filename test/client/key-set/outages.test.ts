@@ -69,6 +69,7 @@ test('if the first load fails, tokens fail with its error and the load is retrie
 
 test.each([
   ['a web page', 200, '<h1>Sign in</h1>'],
+  ['other JSON', 200, '{"status":"ok"}'],
   ['a malformed key set', 200, '{"keys":{}}'],
   ['a redirect', 302, ''],
 ])('%s is not a key set and does not replace the cached one', async (_, status, body) => {
