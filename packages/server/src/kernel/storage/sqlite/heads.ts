@@ -13,11 +13,6 @@ const maxHeads = 20_000
 /** Cached in place of a head if there is no such ledger. */
 const noLedger = Symbol('no ledger')
 
-interface VersionedHeads extends LedgerHeads {
-  /** Checks the file before the next use. Call it after every commit of this process. */
-  invalidate(): void
-}
-
 /**
  * Caches heads as long as the file has the same version. `headsMatch` checks the version at the end
  * of the event loop's turn, once for all callers in the turn: a check at its start could miss a
@@ -31,23 +26,22 @@ interface VersionedHeads extends LedgerHeads {
 export function createVersionedHeads(
   { db, version, schema }: SqliteConnection,
   tables: readonly Table[],
-): VersionedHeads {
+): LedgerHeads {
   const cache = new Map<string, LedgerHead | typeof noLedger>()
   let cachedVersion = Number.NaN
   let checkedSchema = Number.NaN
   let isChecked = false
   let checkAtEndOfTurn: Promise<void> | undefined
 
-  function invalidate(): void {
-    isChecked = false
-  }
   function checkVersion(): void {
     if (isChecked) return
     const current = version()
     if (current !== cachedVersion) cache.clear()
     cachedVersion = current
     isChecked = true
-    queueMicrotask(invalidate)
+    queueMicrotask(() => {
+      isChecked = false
+    })
   }
   async function awaitCheck(): Promise<void> {
     await endOfTurn()
@@ -98,7 +92,6 @@ export function createVersionedHeads(
         return true
       })
     },
-    invalidate,
   }
 }
 

@@ -46,16 +46,10 @@ export async function openSqliteStore({
     ...commonReads(reader.db, heads, tables),
     clock: systemClock,
     followHeads: () => createHeadFollower(reader, heads),
-    async commit(kind, change) {
-      try {
-        return await writer.commit(kind, change)
-      } finally {
-        heads.invalidate()
-      }
-    },
+    commit: writer.commit,
     census: census.take,
     contradictions,
-    isWritable: () => writer.isWritable(),
+    isWritable: writer.isWritable,
     diagnostics: () => ({ engine: 'SQLite', ...present({ backupTime: lastBackup(file) }) }),
     async close() {
       await census.close()
