@@ -1,9 +1,11 @@
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, expect, test } from 'vitest'
+import { projectChanges } from '../../../../packages/server/src/features/projects/changes.ts'
 import { systemLedgerId } from '../../../../packages/server/src/kernel/ledger/chain.ts'
+import { newId } from '../../../../packages/server/src/kernel/values/ids.ts'
 import { openStore } from '../../../../packages/server/src/registry.ts'
 import { temporaryFolder } from '../../../support/server/process.ts'
-import { createProject } from '../../../support/store/store.ts'
+import { createProject, origin } from '../../../support/store/store.ts'
 
 const { folder } = temporaryFolder()
 const file = `${folder}/pubring.db`
@@ -59,6 +61,16 @@ test('a change that is refused fails alone, first, last or between others', asyn
   const refused = results.flatMap(({ status }, index) => (status === 'rejected' ? [index] : []))
   expect(refused).toEqual([0, 16, 42])
   expect(stored('neighbour')).toEqual(names)
+})
+
+test('a change that is refused after it has written leaves nothing', async () => {
+  const { id: projectId } = await createProject(store, 'given-up')
+  const renaming = { origin: origin(), projectId, name: 'renamed' }
+  await store.commit(projectChanges.renameProject, renaming)
+  const creation = { origin: origin(), id: newId(), name: 'given-up' }
+  const refused = store.commit(projectChanges.createProject, creation)
+  await expect(refused).rejects.toMatchObject({ code: 'project_name_taken' })
+  expect(other.prepare('select id from project where id = ?').all(creation.id)).toEqual([])
 })
 
 test('if the transaction is lost, none of its changes is answered as made, and later ones are', async () => {

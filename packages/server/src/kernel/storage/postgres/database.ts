@@ -2,6 +2,7 @@ import {
   type DatabaseConnection,
   type DialectAdapter,
   Kysely,
+  PostgresAdapter,
   PostgresIntrospector,
   PostgresQueryCompiler,
   type QueryResult,
@@ -256,12 +257,7 @@ function unsupported(): Error {
  * Without Kysely's migration lock, which it takes for the session: a pooler in transaction mode
  * would leave it on a shared connection. `migratePostgres` takes one for the transaction.
  */
-const adapter: DialectAdapter = {
-  supportsCreateIfNotExists: true,
-  supportsMultipleConnections: true,
-  supportsTransactionalDdl: true,
-  supportsReturning: true,
-  supportsOutput: false,
+const adapter: DialectAdapter = Object.assign(new PostgresAdapter(), {
   async acquireMigrationLock() {},
   async releaseMigrationLock() {},
-}
+})

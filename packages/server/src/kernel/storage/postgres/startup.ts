@@ -87,16 +87,12 @@ async function prepareWhenReachable(
 /** Brings the schema up to date, for example. `onWait` gets what it waits for. */
 type Prepare = (database: PostgresDatabase, onWait: (cause: string) => void) => Promise<void>
 
-/** A database whose schema may not be known yet. */
-interface UnpreparedDatabase {
-  /** Rejects every use with `storage_unavailable` until it is prepared. */
-  database: PostgresDatabase
-  /** Resolves then. Rejects with one line for a person if the database cannot be used. */
-  prepared: Promise<void>
-}
-
-/** Prepares the database in the background, and rejects reads and writes until it is done. */
-export function prepareInBackground(raw: PostgresDatabase, prepare: Prepare): UnpreparedDatabase {
+/**
+ * Prepares the database in the background, and rejects reads and writes with `storage_unavailable` until
+ * it is done. `prepared` resolves then, and rejects with one line for a person if the database cannot be
+ * used.
+ */
+export function prepareInBackground(raw: PostgresDatabase, prepare: Prepare) {
   const closing = new AbortController()
   let isPrepared = false
   let cause: string | undefined
@@ -117,18 +113,16 @@ export function prepareInBackground(raw: PostgresDatabase, prepare: Prepare): Un
       throw storageUnavailable(detail, undefined, cause)
     }
   }
-  return {
-    database: {
-      ...raw,
-      read: whenPrepared(raw.read) as PostgresDatabase['read'],
-      begin: whenPrepared(raw.begin),
-      close() {
-        closing.abort()
-        return raw.close()
-      },
+  const database: PostgresDatabase = {
+    ...raw,
+    read: whenPrepared(raw.read) as PostgresDatabase['read'],
+    begin: whenPrepared(raw.begin),
+    close() {
+      closing.abort()
+      return raw.close()
     },
-    prepared,
   }
+  return { database, prepared }
 }
 
 function requireUsable({ version, encoding }: ServerInfo): void {
