@@ -1,8 +1,6 @@
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { createServer, type Server } from 'node:http'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { freshPair } from '../support/keys/key-pairs.ts'
 import { rememberPrivateKey } from '../support/secrets.ts'
 import { documentOf, type Ran, startShell } from './support.ts'
@@ -34,301 +32,194 @@ const verdicts = (ran: Ran) =>
 const published = async () =>
   (await shell.test.inject(`/v1/projects/${project}/.well-known/jwks-full.json`)).json().keys
 
-describe('a mixed set', () => {
-  test('an entry of any type or depth is refused, and none stops the others', async () => {
-    const deep = `${'['.repeat(8_000)}{"0": 1}${']'.repeat(8_000)}`
-    const odd = '{"toString": 1, "valueOf": 1}'
-    const good = JSON.stringify(jwk('P-256', { kid: 'good', exp: 253_402_300_799, key_ops: null }))
-    const text = `{"keys": [${deep}, {"kty": "EC", "a": ${deep}}, {"kty": ${odd}}, {"kid": ${odd}}, ${good}]}`
-    expect(verdicts(await into(shell.file('set.json', text), '--skip-refused'))).toEqual([
-      'set 1 refused unsupported_key',
-      'set 2 refused unsupported_key',
-      'set 3 refused unsupported_key',
-      'set 4 refused unsupported_key',
-      'good created',
-    ])
-    const { stderr } = await into(shell.file('odd.json', `{"a": ${odd}, "b": ${deep}}`))
-    expect(stderr).toContain('holds no keys that can be imported')
-  })
-
-  test('each entry has its own verdict', async () => {
-    const twin = jwk('P-256', { kid: 'twin' })
-    const file = setFile(
-      jwk('RSA-2048', { kid: 'signer', use: 'sig', alg: 'PS256' }),
-      jwk('RSA-2048', { kid: 'sealer', use: 'enc' }),
-      jwk('RSA-2048', { kid: 'wrapper', alg: 'RSA-OAEP' }),
-      jwk('RSA-2048', { kid: 'wraps', key_ops: ['wrapKey'] }),
-      { kty: 'oct', kid: 'shared', k: 'c2VjcmV0IHNlY3JldCBzZWNyZXQgc2VjcmV0' },
-      jwk('P-256'),
-      twin,
-      jwk('P-384', { kid: 'twin' }),
-      { ...twin, kid: 'copy' },
-      { kty: 'XYZ', kid: 'other' },
-      { kty: 'AKP', kid: 'odd', alg: 'ML-KEM-768', pub: 'AAAA' },
-      jwk('ML-DSA-44', { kid: 'lattice' }),
-      { kty: 'EC', kid: 'broken', crv: 'P-256', x: 'AA', y: 'AA' },
-      'no key',
-    )
-    const expected = [
-      'signer created',
-      'sealer refused not_for_signatures',
-      'wrapper refused unsupported_algorithm',
-      'wraps refused not_for_signatures',
-      'shared refused symmetric_key',
-      'set 6 created',
-      'twin created',
-      'twin refused duplicate_kid',
-      'copy refused duplicate_key',
-      'other refused unsupported_key',
-      'odd refused unsupported_algorithm',
-      'lattice created',
-      'broken refused invalid_jwk',
-      'set 14 refused unsupported_key',
-    ]
-    const none = await into(file)
-    expect(none.code).toBe(3)
-    expect(verdicts(none)).toEqual(expected.map((line) => line.replace('created', 'not_sent')))
-    expect(await published()).toEqual([])
-    expect(verdicts(await into(file, '--skip-refused'))).toEqual(expected)
-    expect((await published()).map(({ alg }: Jwk) => alg)).toEqual([
-      'PS256',
-      'ES256',
-      'ES256',
-      'ML-DSA-44',
-    ])
-  })
-
-  test.each([
-    ['n', undefined],
-    ['n', ''],
-    ['n', 5],
-    ['e', undefined],
-    ['e', ''],
-    ['e', 65537],
-    ['e', ['AQAB']],
-    ['e', 'AAAA'],
-    ['e', 'AQ!AB'],
-  ])('an RSA key whose %s is %o is refused', async (member, value) => {
-    const key = { ...jwk('RSA-2048'), kid: 'odd', [member]: value }
-    expect(verdicts(await into(setFile(key)))).toEqual(['odd refused invalid_jwk'])
-    const file = shell.file('odd.json', JSON.stringify(key))
-    const added = await shell.pubring(['key', 'add', file, '--label', 'odd', '--project', project])
-    expect(added).toMatchObject({ code: 3, stdout: '' })
-    expect(added.stderr).toMatch(/is a JWK whose member [ne] |the members of this JWK/)
-  })
-
-  test('the files that the API says to import are imported', async () => {
-    const imported = async (name: string) =>
-      verdicts(await into(join(import.meta.dirname, `../fixtures/formats/${name}`)))
-    expect(await imported('n19-jwks.json')).toEqual(['a created', 'b created'])
-    // Both certificates of this file have one key.
-    expect(await imported('n20-x509-map.json')).toEqual([
-      '91fc60858e1c not_sent',
-      '5c9aebe23 refused duplicate_key',
-    ])
-    const certificate = (name: string) => readFileSync(`test/fixtures/${name}.pem`, 'utf8')
-    const [one, two] = [
-      certificate('material/cert_valid'),
-      certificate('keys/wrongtype/certificate'),
-    ]
-    const certificates = shell.file('certs.json', JSON.stringify({ one, two }))
-    expect(verdicts(await into(certificates))).toEqual(['one created', 'two created'])
-    expect((await published()).map(({ kid }: Jwk) => kid)).toEqual(
-      expect.arrayContaining(['a', 'b', 'one', 'two']),
-    )
-    expect(await imported('n24-e-AAAA.jwk.json')).toEqual(['c refused invalid_jwk'])
-  })
-
-  test('a private key in the set keeps everything from being sent', async () => {
-    const { privateKey } = freshPair('RSA-2048')
-    rememberPrivateKey(privateKey)
-    const file = setFile(jwk('P-256', { kid: 'a' }), {
-      ...privateKey.export({ format: 'jwk' }),
-      kid: 'b',
-    })
-    const ran = await into(file, '--skip-refused')
-    expect(ran).toMatchObject({ code: 3, stderr: expect.stringContaining('Nothing was sent') })
-    expect(verdicts(ran)).toEqual(['a not_sent', 'set 2 refused private_key_submitted'])
-    expect(await published()).toEqual([])
-  })
-
-  test('padded numbers and wrong leading zeros are normalized (RFC 7518)', async () => {
-    const octets = (text: unknown) => Buffer.from(String(text), 'base64url')
-    const [padded, zero, classic] = [jwk('RSA-2048'), jwk('RSA-2048'), jwk('P-256')]
-    // Half of the numbers of this curve begin with a zero, which some libraries omit.
-    let short = jwk('P-521')
-    while (octets(short.x)[0] !== 0) short = jwk('P-521')
-    const plain = [padded, zero, classic, short]
-    const longer = Buffer.concat([Buffer.alloc(1), octets(zero.n)]).toString('base64url')
-    const file = setFile(
-      { ...padded, kid: 'padded', n: `${padded.n}==`, e: 'AQAB====' },
-      { ...zero, kid: 'zero', n: longer },
-      { ...classic, kid: 'classic', x: octets(classic.x).toString('base64') },
-      { ...short, kid: 'short', x: octets(short.x).subarray(1).toString('base64url') },
-    )
-    const ran = await into(file)
-    expect(verdicts(ran)).toEqual(
-      ['padded', 'zero', 'classic', 'short'].map((kid) => `${kid} created`),
-    )
-    for (const { note } of Object(documentOf(ran)).items)
-      expect(note).toContain('numbers were normalized')
-    expect(await published()).toMatchObject(plain)
-  })
-
-  test('a kid becomes the published kid if it can be one, for a writer, too', async () => {
-    const uuid = crypto.randomUUID()
-    const kids = ['arn:aws:kms/1', uuid, 'no good', undefined]
-    const file = setFile(...kids.map((kid) => jwk('P-256', { kid })))
-    const env = { PUBRING_API_KEY: await shell.test.apiKey('writer') }
-    const call = ['import', file, '--project', project, '--json']
-    const ran = await shell.pubring(call, { env })
-    expect(verdicts(ran)).toEqual([...kids.slice(0, 3), 'set 4'].map((label) => `${label} created`))
-    expect(Object(documentOf(ran)).items.map(({ note = '' }) => note)).toEqual([
-      '',
-      '',
-      'Its kid has characters that no published kid has: it gets another.',
-      '',
-    ])
-    const list = (await shell.test.send('GET', `/v1/projects/${project}/jwt-keys`)).json()
-    const ids = list.map(({ id }: Jwk) => id)
-    expect((await published()).map(({ kid }: Jwk) => kid)).toEqual([
-      'arn:aws:kms/1',
-      uuid,
-      ...ids.slice(2),
-    ])
-    expect(ids[1]).not.toBe(uuid)
-    expect(verdicts(await shell.pubring(call, { env }))[0]).toBe('arn:aws:kms/1 present')
-  })
-
-  test('a key that is registered under its kid is present, and under another is rejected', async () => {
-    const own = await into(setFile(jwk('P-256')))
-    const id = Object(documentOf(own)).items[0].kid
-    const [{ kid: _kid, ...members }] = await published()
-    expect(verdicts(await into(setFile({ ...members, kid: id })))).toEqual([`${id} present`])
-    expect(verdicts(await into(setFile({ ...members, kid: 'x' })))).toEqual([
-      'x refused duplicate_key',
-    ])
-  })
-
-  test('a key that is revoked, expired or not valid yet is registered inactive', async () => {
-    const now = Math.floor(Date.now() / 1000)
-    const file = setFile(
-      jwk('P-256', { kid: 'plain', nbf: now - 60 }),
-      jwk('P-256', { kid: 'expiring', exp: now + 3_600 }),
-      jwk('P-256', { kid: 'expired', exp: now - 1 }),
-      jwk('P-256', { kid: 'early', nbf: now + 3_600 }),
-      jwk('P-256', { kid: 'revoked', revoked: { revoked_at: now - 60 } }),
-    )
-    const ran = await into(file)
-    expect(ran.code).toBe(0)
-    expect(Object(documentOf(ran)).items.map(({ note = '' }) => note)).toEqual([
-      '',
-      '',
-      'A JWK whose exp has passed is registered inactive.',
-      'A JWK whose nbf is not reached is registered inactive.',
-      'A JWK that is revoked is registered inactive.',
-    ])
-    const list = (await shell.test.send('GET', `/v1/projects/${project}/jwt-keys`)).json()
-    const expireTime = new Date((now + 3_600) * 1000).toISOString()
-    expect(list).toMatchObject([
-      { label: 'plain', active: true },
-      { label: 'expiring', active: true, expireTime },
-      { label: 'expired', active: false },
-      { label: 'early', active: false },
-      { label: 'revoked', active: false },
-    ])
-  })
-
-  test('a time that is no number is refused', async () => {
-    const times = [{ exp: 'soon' }, { nbf: null }, { exp: '2030-01-01T00:00:00Z' }]
-    const file = setFile(...times.map((time, index) => jwk('P-256', { kid: `${index}`, ...time })))
-    expect(verdicts(await into(file))).toEqual(times.map((_, kid) => `${kid} refused invalid_jwk`))
-  })
-
-  test('a signing key of SPIFFE is imported; its certificates are not', async () => {
-    const file = setFile(
-      jwk('P-256', { kid: 'jwt', use: 'jwt-svid' }),
-      jwk('P-256', { kid: 'x509', use: 'x509-svid' }),
-    )
-    expect(verdicts(await into(file, '--skip-refused'))).toEqual([
-      'jwt created',
-      'x509 refused not_for_signatures',
-    ])
-  })
-
-  test('--skip-refused fails if every key is rejected', async () => {
-    const file = setFile(jwk('P-256', { use: 'enc' }), jwk('P-256', { use: 'enc' }))
-    const ran = await into(file, '--skip-refused')
-    expect(ran).toMatchObject({
-      code: 3,
-      stderr: expect.stringContaining('2 of 2 keys are refused: nothing'),
-    })
-  })
-
-  test('the placeholder of an empty set is no key', async () => {
-    const file = setFile(jwk('P-256', { kid: 'no-active-key' }))
-    const ran = await into(file)
-    expect(verdicts(ran)).toEqual([])
-    expect(await published()).toEqual([])
-  })
+test('an entry of any type or depth is refused, and none stops the others', async () => {
+  const deep = `${'['.repeat(8_000)}{"0": 1}${']'.repeat(8_000)}`
+  const odd = '{"toString": 1, "valueOf": 1}'
+  const good = JSON.stringify(jwk('P-256', { kid: 'good', exp: 253_402_300_799, key_ops: null }))
+  const text = `{"keys": [${deep}, {"kty": "EC", "a": ${deep}}, {"kty": ${odd}}, {"kid": ${odd}}, ${good}]}`
+  expect(verdicts(await into(shell.file('set.json', text), '--skip-refused'))).toEqual([
+    'set 1 refused unsupported_key',
+    'set 2 refused unsupported_key',
+    'set 3 refused unsupported_key',
+    'set 4 refused unsupported_key',
+    'good created',
+  ])
+  const { stderr } = await into(shell.file('odd.json', `{"a": ${odd}, "b": ${deep}}`))
+  expect(stderr).toContain('holds no keys that can be imported')
 })
 
-describe('a remote key set', () => {
-  let server: Server | undefined
-  let address: string
-  let asked: string[] = []
-  afterEach(async () => {
-    server?.closeAllConnections()
-    server?.close()
-  })
-  async function serve(answer: {
-    status?: number
-    headers?: Record<string, string>
-    body?: string
-  }) {
-    asked = []
-    server = createServer((request, response) => {
-      asked.push(JSON.stringify(request.headers))
-      response.writeHead(answer.status ?? 200, answer.headers)
-      if (answer.body !== undefined) response.end(answer.body)
-    }).listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    address = `http://127.0.0.1:${Object(server.address()).port}/jwks.json`
-  }
+test('each entry has its own verdict', async () => {
+  const twin = jwk('P-256', { kid: 'twin' })
+  const file = setFile(
+    jwk('RSA-2048', { kid: 'signer', use: 'sig', alg: 'PS256' }),
+    jwk('RSA-2048', { kid: 'sealer', use: 'enc' }),
+    jwk('RSA-2048', { kid: 'wrapper', alg: 'RSA-OAEP' }),
+    jwk('RSA-2048', { kid: 'wraps', key_ops: ['wrapKey'] }),
+    { kty: 'oct', kid: 'shared', k: 'c2VjcmV0IHNlY3JldCBzZWNyZXQgc2VjcmV0' },
+    jwk('P-256'),
+    twin,
+    jwk('P-384', { kid: 'twin' }),
+    { ...twin, kid: 'copy' },
+    { kty: 'XYZ', kid: 'other' },
+    { kty: 'AKP', kid: 'odd', alg: 'ML-KEM-768', pub: 'AAAA' },
+    jwk('ML-DSA-44', { kid: 'lattice' }),
+    { kty: 'EC', kid: 'broken', crv: 'P-256', x: 'AA', y: 'AA' },
+    jwk('RSA-2048', { kid: 'zero', e: 'AAAA' }),
+    jwk('RSA-2048', { kid: 'odd', n: 'AQ!AB' }),
+    jwk('P-256', { kid: 'svid', use: 'jwt-svid' }),
+    jwk('P-256', { kid: 'x509', use: 'x509-svid' }),
+    // Pubring's placeholder for an empty set is no key.
+    jwk('P-256', { kid: 'no-active-key' }),
+    'no key',
+  )
+  const expected = [
+    'signer created',
+    'sealer refused not_for_signatures',
+    'wrapper refused unsupported_algorithm',
+    'wraps refused not_for_signatures',
+    'shared refused symmetric_key',
+    'set 6 created',
+    'twin created',
+    'twin refused duplicate_kid',
+    'copy refused duplicate_key',
+    'other refused unsupported_key',
+    'odd refused unsupported_algorithm',
+    'lattice created',
+    'broken refused invalid_jwk',
+    'zero refused invalid_jwk',
+    'odd refused invalid_jwk',
+    'svid created',
+    'x509 refused not_for_signatures',
+    'set 18 refused unsupported_key',
+  ]
+  const none = await into(file)
+  expect(none.code).toBe(3)
+  expect(verdicts(none)).toEqual(expected.map((line) => line.replace('created', 'not_sent')))
+  expect(await published()).toEqual([])
+  expect(verdicts(await into(file, '--skip-refused'))).toEqual(expected)
+  expect((await published()).map(({ alg }: Jwk) => alg)).toEqual([
+    'PS256',
+    'ES256',
+    'ES256',
+    'ML-DSA-44',
+    'ES256',
+  ])
+})
 
-  test('is fetched by the command, without the API key', async () => {
-    await serve({ body: JSON.stringify({ keys: [jwk('P-256', { kid: 'remote' })] }) })
-    expect(verdicts(await into(address))).toEqual(['remote created'])
-    expect(asked).toHaveLength(1)
-    expect(asked[0]).not.toContain('pubring_')
-  })
+test('the files that the API says to import are imported', async () => {
+  const imported = async (name: string) =>
+    verdicts(await into(join(import.meta.dirname, `../fixtures/formats/${name}`)))
+  expect(await imported('n19-jwks.json')).toEqual(['a created', 'b created'])
+  // Both certificates of this file have one key.
+  expect(await imported('n20-x509-map.json')).toEqual([
+    '91fc60858e1c not_sent',
+    '5c9aebe23 refused duplicate_key',
+  ])
+  const certificate = (name: string) => readFileSync(`test/fixtures/${name}.pem`, 'utf8')
+  const [one, two] = [certificate('material/cert_valid'), certificate('keys/wrongtype/certificate')]
+  const certificates = shell.file('certs.json', JSON.stringify({ one, two }))
+  expect(verdicts(await into(certificates))).toEqual(['one created', 'two created'])
+  expect((await published()).map(({ kid }: Jwk) => kid)).toEqual(
+    expect.arrayContaining(['a', 'b', 'one', 'two']),
+  )
+  expect(await imported('n24-e-AAAA.jwk.json')).toEqual(['c refused invalid_jwk'])
+})
 
-  test.each([
-    ['a 404', { status: 404 }, 6, /answered 404/],
-    ['a 503', { status: 503 }, 8, /answered 503/],
-    [
-      'a redirect',
-      { status: 302, headers: { location: 'http://x.example/k' }, body: '' },
-      3,
-      /x\.example/,
-    ],
-    ['an oversized response', { body: ' '.repeat(4_194_305) }, 3, /more than 4194304 bytes/],
-    ['a time-out', {}, 8, /did not answer within 1 s/, ['--timeout', '1s']],
-  ])('%s is rejected', async (_name, answer, code, message, options = []) => {
-    await serve({ body: 'status' in answer ? '' : undefined, ...answer } as Parameters<
-      typeof serve
-    >[0])
-    const ran = await into(address, ...options)
-    expect(ran).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(message) })
+test('a private key in the set keeps everything from being sent', async () => {
+  const { privateKey } = freshPair('RSA-2048')
+  rememberPrivateKey(privateKey)
+  const file = setFile(jwk('P-256', { kid: 'a' }), {
+    ...privateKey.export({ format: 'jwk' }),
+    kid: 'b',
   })
+  const ran = await into(file, '--skip-refused')
+  expect(ran).toMatchObject({ code: 3, stderr: expect.stringContaining('Nothing was sent') })
+  expect(verdicts(ran)).toEqual(['a not_sent', 'set 2 refused private_key_submitted'])
+  expect(await published()).toEqual([])
+})
 
-  test('a web page is refused', async () => {
-    await serve({ body: '<html>' })
-    expect(verdicts(await into(address))).toEqual(['127.0.0.1 refused pem_not_found'])
-  })
+test('padded numbers and wrong leading zeros are normalized (RFC 7518)', async () => {
+  const octets = (text: unknown) => Buffer.from(String(text), 'base64url')
+  const [padded, zero, classic] = [jwk('RSA-2048'), jwk('RSA-2048'), jwk('P-256')]
+  // Half of the numbers of this curve begin with a zero, which some libraries omit.
+  let short = jwk('P-521')
+  while (octets(short.x)[0] !== 0) short = jwk('P-521')
+  const plain = [padded, zero, classic, short]
+  const longer = Buffer.concat([Buffer.alloc(1), octets(zero.n)]).toString('base64url')
+  const file = setFile(
+    { ...padded, kid: 'padded', n: `${padded.n}==`, e: 'AQAB====' },
+    { ...zero, kid: 'zero', n: longer },
+    { ...classic, kid: 'classic', x: octets(classic.x).toString('base64') },
+    { ...short, kid: 'short', x: octets(short.x).subarray(1).toString('base64url') },
+  )
+  const ran = await into(file)
+  expect(verdicts(ran)).toEqual(
+    ['padded', 'zero', 'classic', 'short'].map((kid) => `${kid} created`),
+  )
+  for (const { note } of Object(documentOf(ran)).items)
+    expect(note).toContain('numbers were normalized')
+  expect(await published()).toMatchObject(plain)
+})
 
-  test('plain http from another machine requires --allow-http', async () => {
-    const ran = await into('http://keys.example.com/jwks.json')
-    expect(ran).toMatchObject({ code: 64, stderr: expect.stringContaining('--allow-http') })
+test('a kid becomes the published kid if it can be one, for a writer, too', async () => {
+  const uuid = crypto.randomUUID()
+  const kids = ['arn:aws:kms/1', uuid, 'no good', undefined]
+  const file = setFile(...kids.map((kid) => jwk('P-256', { kid })))
+  const env = { PUBRING_API_KEY: await shell.test.apiKey('writer') }
+  const call = ['import', file, '--project', project, '--json']
+  const ran = await shell.pubring(call, { env })
+  expect(verdicts(ran)).toEqual([...kids.slice(0, 3), 'set 4'].map((label) => `${label} created`))
+  expect(Object(documentOf(ran)).items.map(({ note = '' }) => note)).toEqual([
+    '',
+    '',
+    'Its kid has characters that no published kid has: it gets another.',
+    '',
+  ])
+  const list = (await shell.test.send('GET', `/v1/projects/${project}/jwt-keys`)).json()
+  const ids = list.map(({ id }: Jwk) => id)
+  expect((await published()).map(({ kid }: Jwk) => kid)).toEqual([
+    'arn:aws:kms/1',
+    uuid,
+    ...ids.slice(2),
+  ])
+  expect(ids[1]).not.toBe(uuid)
+  expect(verdicts(await shell.pubring(call, { env }))[0]).toBe('arn:aws:kms/1 present')
+})
+
+test('a key that is revoked, expired or not valid yet is registered inactive', async () => {
+  const now = Math.floor(Date.now() / 1000)
+  const file = setFile(
+    jwk('P-256', { kid: 'plain', nbf: now - 60 }),
+    jwk('P-256', { kid: 'expiring', exp: now + 3_600 }),
+    jwk('P-256', { kid: 'expired', exp: now - 1 }),
+    jwk('P-256', { kid: 'early', nbf: now + 3_600 }),
+    jwk('P-256', { kid: 'revoked', revoked: { revoked_at: now - 60 } }),
+  )
+  const ran = await into(file)
+  expect(ran.code).toBe(0)
+  expect(Object(documentOf(ran)).items.map(({ note = '' }) => note)).toEqual([
+    '',
+    '',
+    'A JWK whose exp has passed is registered inactive.',
+    'A JWK whose nbf is not reached is registered inactive.',
+    'A JWK that is revoked is registered inactive.',
+  ])
+  const list = (await shell.test.send('GET', `/v1/projects/${project}/jwt-keys`)).json()
+  const expireTime = new Date((now + 3_600) * 1000).toISOString()
+  expect(list).toMatchObject([
+    { label: 'plain', active: true },
+    { label: 'expiring', active: true, expireTime },
+    { label: 'expired', active: false },
+    { label: 'early', active: false },
+    { label: 'revoked', active: false },
+  ])
+})
+
+test('--skip-refused fails if every key is rejected', async () => {
+  const file = setFile(jwk('P-256', { use: 'enc' }), jwk('P-256', { use: 'enc' }))
+  const ran = await into(file, '--skip-refused')
+  expect(ran).toMatchObject({
+    code: 3,
+    stderr: expect.stringContaining('2 of 2 keys are refused: nothing'),
   })
 })

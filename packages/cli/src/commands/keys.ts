@@ -239,14 +239,14 @@ function registerRotations(key: Command, terminal: Terminal): void {
 export function registerBulk(program: Command, terminal: Terminal): void {
   addProjectCommand(program, 'import', 'Register many public keys, all or none', {
     notes:
-      'The source is a file (PEM blocks, a JWKS, certificates by kid, the JSON of a key management service or an export), a folder of such files, the https address of a key set, or - for standard input. The label of each key is its kid, its comment or the name of its file. The kid of a key set stays the published kid; an API key with the role admin for all projects restores an export with its ids and times. Keys that are already registered are skipped. If the source contains a private key, nothing is sent.',
+      'The source is a file (PEM blocks, a JWKS, certificates by kid, the JSON of a key management service or an export), a folder of such files, or - for standard input. The label of each key is its kid, its comment or the name of its file. The kid of a key set stays the published kid; an API key with the role admin for all projects restores an export with its ids and times. Keys that are already registered are skipped. If the source contains a private key, nothing is sent.',
     examples: [
       'pubring import keys.pem --dry-run',
-      'pubring import https://login.example.com/jwks.json --project payments',
+      'curl -fsS https://login.example.com/jwks.json | pubring import - --project payments',
       'pubring export --all > keys.json && pubring import keys.json --all --profile other',
     ],
   })
-    .argument('<source>', 'File, folder, https address, or - for standard input')
+    .argument('<source>', 'File, folder, or - for standard input')
     .addOption(
       new Option(
         '--all',
@@ -261,7 +261,6 @@ export function registerBulk(program: Command, terminal: Terminal): void {
     .addOption(releaseNameOption())
     .option('--skip-refused', 'Import the other keys if some are rejected')
     .option('--dry-run', 'Show what would be imported, and import nothing')
-    .option('--allow-http', 'Allow the address of a key set to be http')
     .action(sessionAction(terminal, async () => (await import('../import/run.ts')).importSource))
   addProjectCommand(
     program,

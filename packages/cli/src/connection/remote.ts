@@ -7,7 +7,6 @@ interface RemoteRequest {
   what: string
   headers: Record<string, string>
   timeoutMs: number
-  signal?: AbortSignal
   /** The error for a response that is one, if it says more than its status. */
   refusal?(response: Response): Promise<Error | undefined>
   hints?: readonly string[]
@@ -21,8 +20,7 @@ export async function fetchRemote(url: URL, request: RemoteRequest): Promise<Buf
   const { host } = url
   const failed = (message: string, kind: ExitKind = 'unavailable') =>
     new CommandError(kind, message, { code: 'source_unavailable', hints })
-  const deadline = AbortSignal.timeout(timeoutMs)
-  const signal = request.signal ? AbortSignal.any([request.signal, deadline]) : deadline
+  const signal = AbortSignal.timeout(timeoutMs)
   try {
     const response = await fetch(url, { redirect: 'manual', headers, signal })
     const { status } = response
@@ -43,8 +41,7 @@ export async function fetchRemote(url: URL, request: RemoteRequest): Promise<Buf
     return Buffer.concat(parts)
   } catch (error) {
     if (error instanceof CommandError || error instanceof LogError) throw error
-    if (request.signal?.aborted) throw new CommandError('interrupted', 'Interrupted.')
-    if (deadline.aborted) throw failed(`${host} did not answer within ${timeoutMs / 1_000} s.`)
+    if (signal.aborted) throw failed(`${host} did not answer within ${timeoutMs / 1_000} s.`)
     const cause = systemCode(error)
     if (!isTlsCode(cause)) throw failed(`${host} cannot be reached${cause && ` (${cause})`}.`)
     throw failed(tlsProblem(cause, host), 'untrusted')

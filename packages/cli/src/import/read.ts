@@ -5,10 +5,8 @@ import { maxTextLength, normalizeText } from '@pubring/intake/encoding'
 import { textOf } from '@pubring/intake/jwk'
 import { readServiceKeys, type ServiceKeys } from '@pubring/intake/key-service'
 import { parseJson } from '@pubring/server/runtime/json'
-import { isLoopback } from '../connection/connection.ts'
-import { fetchRemote } from '../connection/remote.ts'
 import { isDer, readServiceKey } from '../keys/files.ts'
-import { type CommandError, fileError, usageError } from '../terminal/failures.ts'
+import { type CommandError, fileError } from '../terminal/failures.ts'
 import { readBytes, sourceName } from '../terminal/files.ts'
 import { notify, type Terminal } from '../terminal/terminal.ts'
 import {
@@ -29,17 +27,10 @@ const maxFileBytes = 512 * 1024 * 1024 - 1024
 
 /**
  * The keys of a source: a file, a folder (its files with known extensions, by name, without
- * subfolders), the https address of a key set, or `-` for standard input. The content of a file
- * decides its format. Throws if it cannot be read; a fault of one key is in its entry.
+ * subfolders), or `-` for standard input. The content of a file decides its format. Throws if it cannot be
+ * read; a fault of one key is in its entry.
  */
-export async function readSource(
-  source: string,
-  terminal: Terminal,
-  options: FetchOptions,
-): Promise<Source> {
-  if (/^https?:\/\//i.test(source)) {
-    return readContent(await fetchKeySet(source, options), new URL(source).hostname)
-  }
+export async function readSource(source: string, terminal: Terminal): Promise<Source> {
   const entry = source === '-' ? undefined : statSync(source, { throwIfNoEntry: false })
   return entry?.isDirectory() ? readFolder(source, terminal) : readFile(source, terminal)
 }
@@ -161,30 +152,6 @@ function readPemMap(members: [kid: string, pem: unknown][], name: string): Sourc
 function unknownContent(name: string, described?: string): CommandError {
   const supported = 'Supported: PEM blocks, a JWKS, certificates by kid, and an export of pubring.'
   return fileError(`${name} holds no keys that can be imported.`, described ?? supported)
-}
-
-interface FetchOptions {
-  timeoutMs: number
-  /** Allows plain http from other machines. */
-  allowHttp: boolean
-  signal: AbortSignal
-}
-
-/** Fetches a key set, from this machine and without an API key. Plain http must be allowed. */
-async function fetchKeySet(address: string, options: FetchOptions): Promise<Buffer> {
-  const url = URL.parse(address)
-  if (url === null) throw usageError('The source is not a valid address.')
-  if (url.username !== '' || url.password !== '') {
-    throw usageError('The address of a key set must not have a user or a password.')
-  }
-  if (url.protocol !== 'https:' && !isLoopback(url) && !options.allowHttp) {
-    throw usageError(
-      'Over plain http, anyone on the network can add their own keys to the set.',
-      'Use https, or --allow-http if the network is trusted.',
-    )
-  }
-  const headers = { accept: 'application/jwk-set+json, application/json' }
-  return fetchRemote(url, { ...options, what: 'a key set', headers })
 }
 
 interface Block {

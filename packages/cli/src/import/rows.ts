@@ -3,7 +3,6 @@ import { examineKey, identifyKey } from '@pubring/intake'
 import { type Algorithm, algorithmNames, isAlgorithm } from '@pubring/intake/algorithms'
 import { createBlocklist } from '@pubring/intake/blocklist'
 import { present } from '@pubring/server/runtime/present'
-
 import { CommandError } from '../terminal/failures.ts'
 import { privateKeyCode, type Rejection, type SourceEntry, type SourceKey } from './entry.ts'
 
@@ -26,7 +25,7 @@ export interface ImportRow {
 export type SendableRow = ImportRow & { item: KeyImportItem }
 
 export function isSendable(row: ImportRow): row is SendableRow {
-  return row.item !== undefined && row.errors.length === 0 && row.outcome !== 'present'
+  return row.item !== undefined && row.errors.length === 0
 }
 
 interface RowOptions {
