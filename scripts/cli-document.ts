@@ -98,13 +98,13 @@ edited, and must be readable by its owner only:
 \`\`\`json
 {
   "profiles": {
-    "production": { "url": "https://keys.example.com", "project": "payments", "apiKeyFile": "production.key" },
+    "production": { "url": "https://keys.example.com", "project": "payments", "apiKey": "pubring_…" },
     "local": { "url": "http://127.0.0.1:8080", "apiKey": "pubring_…" }
   }
 }
 \`\`\`
 
-\`apiKeyFile\` is relative to the file. The API key of a profile is sent only to the \`url\` of that profile.
+The API key of a profile is sent only to the \`url\` of that profile.
 
 \`HTTPS_PROXY\`, \`HTTP_PROXY\` and \`NO_PROXY\` are honored (Node 25.4 or later). \`NODE_EXTRA_CA_CERTS=authority.pem\` adds
 a private certificate authority, \`NODE_USE_SYSTEM_CA=1\` those of the machine. Redirects are not followed.

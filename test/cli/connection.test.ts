@@ -12,10 +12,8 @@ const list = ['key', 'list']
 
 describe('the API key in a file', () => {
   test.each([
-    ['a final newline', (key: string) => `${key}\n`],
-    ['CRLF', (key: string) => `${key}\r\n`],
     ['a byte order mark', (key: string) => `\uFEFF${key}`],
-    ['blanks around it', (key: string) => `  ${key}\t\n\n`],
+    ['blanks around it', (key: string) => `  ${key}\t\r\n\n`],
   ])('%s is ignored', async (_name, form) => {
     const file = shell.file('api.key', form(shell.test.admin))
     const env = { PUBRING_API_KEY: undefined, PUBRING_API_KEY_FILE: file }
@@ -25,42 +23,29 @@ describe('the API key in a file', () => {
   })
 
   test.each([
-    ['curly quotes', (key: string) => `“${key}”`],
-    ['a line break in it', (key: string) => `${key.slice(0, 30)}\n${key.slice(30)}`],
-    ['an empty file', () => '\n'],
-    ['an incomplete API key', (key: string) => key.slice(0, -1)],
-    [
-      'a wrong letter',
-      (key: string) => `${key.slice(0, 20)}${key[20] === 'x' ? 'y' : 'x'}${key.slice(21)}`,
-    ],
-    ['the line that sets it', (key: string) => `export PUBRING_API_KEY=${key}`],
-  ])('%s is not an API key: it is neither sent nor quoted', async (_name, form) => {
+    ['curly quotes', (key: string) => `“${key}”`, /has other text around it, such as quotes/],
+    ['the line that sets it', (key: string) => `PUBRING_API_KEY=${key}`, /has other text around/],
+    ['UTF-16', (key: string) => Buffer.from(`\uFEFF${key}`, 'utf16le'), /is in UTF-16/],
+    ['UTF-16 without a mark', (key: string) => Buffer.from(key, 'utf16le'), /is in UTF-16/],
+    ['a line break', (key: string) => `${key.slice(0, 30)}\n${key.slice(30)}`, /white space/],
+    ['nothing', () => '\n', /is empty/],
+    ['a part of it', (key: string) => key.slice(0, -1), /is incomplete or mistyped/],
+    ['a typo', (key: string) => key.replace(/.$/, (end) => (end === 'x' ? 'y' : 'x')), /mistyped/],
+  ])('%s is not an API key: it is neither sent nor quoted', async (_name, form, reason) => {
     const file = shell.file('api.key', form(shell.test.admin))
     const env = { PUBRING_API_KEY: undefined, PUBRING_API_KEY_FILE: file }
     const ran = await shell.pubring(list, { env })
     expect(ran).toMatchObject({ code: 4, stdout: '' })
     expect(ran.stderr).toMatch(/api\.key \(PUBRING_API_KEY_FILE\) does not hold an API key/)
+    expect(ran.stderr).toMatch(reason)
     expect(ran.stderr).not.toContain(shell.test.admin.slice(8, 20))
   })
 })
 
 test.each([
-  ['quotes', (key: string) => `"${key}"\n`, /has other text around it, such as quotes/],
-  ['the line that sets it', (key: string) => `PUBRING_API_KEY=${key}`, /has other text around it/],
-  ['UTF-16', (key: string) => Buffer.from(`\uFEFF${key}`, 'utf16le'), /is in UTF-16/],
-  ['UTF-16 without a mark', (key: string) => Buffer.from(key, 'utf16le'), /is in UTF-16/],
-])('a file with an API key in %s: it is said', async (_name, form, reason) => {
-  const file = shell.file('api.key', form(shell.test.admin))
-  const env = { PUBRING_API_KEY: undefined, PUBRING_API_KEY_FILE: file }
-  expect((await shell.pubring(list, { env })).stderr).toMatch(reason)
-})
-
-test.each([
   ['PUBRING_API_KEY', (key: string) => `"${key}"`],
-  ['PUBRING_API_KEY', (key: string) => `'${key}'`],
   ['PUBRING_API_KEY', (key: string) => `“${key}”`],
-  ['PUBRING_URL', () => '"https://keys.example.com"'],
-  ['PUBRING_PROJECT', () => '"payments"'],
+  ['PUBRING_URL', () => "'https://keys.example.com'"],
 ])('quotes around %s are named', async (name, form) => {
   const ran = await shell.pubring(list, { env: { [name]: form(shell.test.admin) } })
   expect(ran).toMatchObject({ code: 64, stdout: '' })
@@ -80,16 +65,17 @@ test('a private key in an argument is not sent', async () => {
   expect((await shell.pubring(['key', 'add', file, '--label', 'k'])).code).toBe(0)
 })
 
-test('a token in an argument is named as one, whatever its claims are called', async () => {
+test('a token in an argument is named as one, and not quoted, whatever its claims are called', async () => {
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
   const token = `${part({ alg: 'ES256' })}.${part({ p: 'orders' })}.c2lnbmF0dXJl`
   const ran = await shell.pubring(['token', 'check', token])
   expect(ran).toMatchObject({ code: 64, stdout: '' })
   expect(ran.stderr).toContain('A token is a secret, and others can read a command line.')
+  expect(ran.stderr).not.toContain(token.slice(0, 20))
 })
 
 describe('the server address', () => {
-  test.each(['/console', '/console/', '/console/#/projects/payments', '/docs/'])(
+  test.each(['/console/#/projects/payments', '/docs/'])(
     'may not end in “%s”, which is said',
     async (end) => {
       const ran = await shell.pubring(list, { env: { PUBRING_URL: `${shell.url}${end}` } })
@@ -98,7 +84,7 @@ describe('the server address', () => {
     },
   )
 
-  test.each(['', '/', '/v1', '/v1/'])('may end in “%s”', async (end) => {
+  test.each(['/', '/v1/'])('may end in “%s”', async (end) => {
     expect((await shell.pubring(list, { env: { PUBRING_URL: `${shell.url}${end}` } })).code).toBe(0)
   })
 
@@ -195,10 +181,6 @@ describe('profiles', () => {
     const [, command = ''] = /^hint: (chmod 600 .*)$/m.exec(ran.stderr) ?? []
     execFileSync('sh', ['-c', command])
     expect((await bare([...list, '--profile', 'here', '--project', 'payments'])).code).toBe(0)
-    write({ profiles: { here: { url: shell.url, apiKeyFile: 'here.key' } } }, 0o644)
-    writeFileSync(join(shell.folder, '.config/pubring/here.key'), shell.test.admin)
-    const file = await bare([...list, '--profile', 'here', '--project', 'payments'])
-    expect(file).toMatchObject({ code: 0, stderr: expect.stringMatching(/has no keys|^$/) })
   })
 
   test('a profile’s API key is sent only to the address of the profile', async () => {

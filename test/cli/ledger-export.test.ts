@@ -33,21 +33,15 @@ test('an export can be verified without the server, also against the log', async
   }
   await sign()
   await shell.pubring(['project', 'rename', shell.test.project.id, 'later'])
-  const args = ['ledger', 'export', path('payments.jsonl'), '--since', path('old-checkpoint')]
+  const args = ['ledger', 'export', path('payments.jsonl')]
   const exported = await shell.pubring([...args, '--project', shell.test.project.id])
   expect(exported.stderr).toMatch(/^Exported 4 events, of which the log has 3: /)
   expect(exported.code).toBe(0)
   const lines = read('payments.jsonl').trimEnd().split('\n')
   expect(lines.map((line) => JSON.parse(line).revision)).toEqual([1, 2, 3, 4])
   expect(read('payments.tlog-proof')).toMatch(/^c2sp\.org\/tlog-proof@v1\nextra .+\nindex \d+\n/)
-  expect(read('payments.consistency')).toMatch(/^old 3\n/)
 
-  for (const flags of [
-    [],
-    ['--log', `${shell.url}/log`],
-    ['--since', path('old-checkpoint'), '--consistency', path('payments.consistency')],
-    ['--since', path('old-checkpoint'), '--log', `${shell.url}/log`],
-  ]) {
+  for (const flags of [[], ['--since', path('old-checkpoint'), '--log', `${shell.url}/log`]]) {
     const { code, stdout, stderr } = await verify('payments', ...flags)
     expect({ code, stdout }, stderr).toEqual({
       code: 0,
@@ -133,15 +127,4 @@ test('the ledger of the system is exported as well, and no file is replaced', as
     code: 66,
     stderr: expect.stringMatching(/cannot be written/),
   })
-})
-
-test('a checkpoint of another log is rejected', async () => {
-  const other = (await sign()).replace(/^[^\n]+/, 'other.example/log')
-  const file = shell.file('other-checkpoint', other)
-  const args = ['ledger', 'export', path('again'), '--since', file]
-  const { code, stderr } = await shell.pubring([...args, '--project', shell.test.project.id])
-  expect(code).toBe(64)
-  expect(stderr).toMatch(
-    /is a checkpoint of other\.example\/log, and the log is keys\.example\.com/,
-  )
 })

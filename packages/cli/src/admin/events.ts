@@ -1,16 +1,7 @@
-import {
-  type Client,
-  type Event,
-  type EventQuery,
-  expiriesOf,
-  type HistoryEvent,
-  type HistoryQuery,
-} from '@pubring/client'
+import type { Client, Event, EventQuery, HistoryEvent, HistoryQuery } from '@pubring/client'
 import { parsePosition } from '@pubring/server/kernel/ledger/position'
-import { parseId } from '@pubring/server/kernel/values/ids'
-import { parseTimeMs } from '@pubring/server/kernel/values/times'
 import { present } from '@pubring/server/runtime/present'
-import { hasCode, type Session, unless } from '../connection/session.ts'
+import { hasCode, type Session } from '../connection/session.ts'
 import { resolveKids } from '../keys/find.ts'
 import { parseWholeNumber, usageError } from '../terminal/failures.ts'
 import { type Column, formatTable, timeColumn } from '../terminal/table.ts'
@@ -39,13 +30,6 @@ interface EventFlags {
   newestFirst?: true
   jsonl?: true
   follow?: true
-}
-
-/** A row of the table: an event, or an expiry, which has no revision and actor. */
-type Entry = Pick<Event, 'type' | 'time' | 'changes'> & {
-  revision?: number
-  actor: { name: string }
-  subject: { id: string }
 }
 
 /**
@@ -83,11 +67,8 @@ export async function showEvents(session: Session, flags: EventFlags): Promise<v
   for await (const event of client.events.all({ ...query, limit: size })) {
     if (events.push(event) >= limit) break
   }
-  // Expiries are derived from all events of a project, so a part of them does not show what expired.
-  const isPart = flags.system ?? flags.limit ?? flags.after ?? flags.type ?? flags.actor
-  const entries = isPart === undefined ? await withExpiries(session, events, query) : events
-  session.print(events, () => formatTable(terminal, columns, entries))
-  if (entries.length === 0) session.notify('No events match.')
+  session.print(events, () => formatTable(terminal, columns, events))
+  if (events.length === 0) session.notify('No events match.')
 }
 
 /** Shows the events of all ledgers, newest first. */
@@ -139,36 +120,6 @@ function filtersIn({ type, actor, subject, since, until }: EventFlags) {
   return present({ type, actor, subject, since: from, until: to })
 }
 
-async function withExpiries(
-  { client, project, now }: Session,
-  events: readonly Event[],
-  { subject = '', since = '', until = '', order }: EventQuery,
-): Promise<Entry[]> {
-  const newestFirst = order === 'desc' ? events : events.toReversed()
-  // The ledger of a deleted project can still be read.
-  const keys = (await unless('project_not_found', client.keys.list(project))) ?? []
-  const id = parseId(subject) ?? subject
-  const start = parseTimeMs(since) ?? Number.NEGATIVE_INFINITY
-  const end = parseTimeMs(until) ?? Number.POSITIVE_INFINITY
-  const sign = order === 'desc' ? -1 : 1
-  const expiries = expiriesOf(newestFirst, keys, now())
-    .filter(({ kid }) => id === '' || id === kid)
-    .filter(({ time }) => Date.parse(time) >= start && Date.parse(time) < end)
-    .map(({ kid, time }) => ({
-      type: 'key.expired',
-      time,
-      actor: { name: '' },
-      subject: { id: kid },
-    }))
-    .sort((one, other) => sign * one.time.localeCompare(other.time))
-  // The ledger keeps its order, also after the clock was set back.
-  const entries: Entry[] = events.flatMap((event) => {
-    const later = expiries.findIndex(({ time }) => sign * time.localeCompare(event.time) >= 0)
-    return [...expiries.splice(0, later === -1 ? expiries.length : later), event]
-  })
-  return [...entries, ...expiries]
-}
-
 /** Events per request. */
 const pageSize = 200
 
@@ -208,8 +159,8 @@ const projectColumn: Column<HistoryEvent> = {
   id: true,
 }
 
-const columns: readonly Column<Entry>[] = [
-  { heading: 'REVISION', value: ({ revision = '' }) => String(revision) },
+const columns: readonly Column<Event>[] = [
+  { heading: 'REVISION', value: ({ revision }) => String(revision) },
   timeColumn('TIME', ({ time }) => time),
   { heading: 'TYPE', value: ({ type }) => type },
   { heading: 'BY', value: ({ actor }) => actor.name, cut: true },
@@ -217,7 +168,7 @@ const columns: readonly Column<Entry>[] = [
   { heading: 'CHANGES', value: formatChanges, below: true },
 ]
 
-function formatChanges({ changes = {} }: Entry): string {
+function formatChanges({ changes = {} }: Event): string {
   const { state: _digest, ...shown } = changes
   return Object.entries(shown)
     .map(([name, { from, to }]) => {

@@ -10,7 +10,7 @@ export function registerFinding(program: Command, terminal: Terminal): void {
     notes: [
       'Shows the ledger of a project, or with --system or --all others. --all begins with the newest event.',
       '--follow runs until Ctrl-C and survives lost connections; with --json it prints one JSON document per line.',
-      'A key that has expired is shown as key.expired, for which the ledger has no event. In a pipe: revision, time, type, actor, subject, changes, tab-separated; with --all, the id of the project comes first.',
+      'In a pipe: revision, time, type, actor, subject, changes, tab-separated; with --all, the id of the project comes first.',
     ].join('\n\n'),
     examples: [
       'pubring events --project payments',

@@ -137,18 +137,16 @@ export function registerDatabase(program: Command, terminal: Terminal): void {
     .option('--log-key <vkey>', 'The verifier key of the log')
     .option('--witness-key <vkey...>', 'Verifier keys of witnesses that must have cosigned')
     .option('--log <url>', 'The address of the log, to read all its entries: https://HOST/log')
-    .option('--since <file>', 'An earlier checkpoint: verify that nothing before it was rewritten')
-    .option('--consistency <file>', 'The proof of that, instead of --log')
+    .option('--since <file>', 'An earlier checkpoint, with --log: nothing before it was rewritten')
     .addOption(databaseOption())
     .action(lazyAction(terminal, async () => (await import('../database/ledger.ts')).verify))
   addProjectCommand(ledger, 'export', 'Write a ledger and its proof to files, for ledger verify', {
     notes:
-      'Writes FILE.jsonl with an event per line and FILE.tlog-proof, which shows that the log has them. With --since, FILE.consistency shows that the log extends an earlier checkpoint.',
+      'Writes NAME.jsonl with an event per line and NAME.tlog-proof, which shows that the log has them.',
     examples: ['pubring ledger export payments --project payments'],
   })
     .argument('<name>', 'The name of the files, which must not exist')
     .option('--system', 'The ledger of projects and API keys (for admins and auditors of all)')
-    .option('--since <file>', 'An earlier checkpoint of the log')
     .action(
       sessionAction(terminal, async () => (await import('../admin/ledger-export.ts')).exportLedger),
     )

@@ -15,8 +15,6 @@ export interface Profile {
   project?: string
   /** The secret itself; then only the owner may read the configuration file. */
   apiKey?: string
-  /** A file that holds the secret; relative to the configuration file. */
-  apiKeyFile?: string
   /** After a sign-in in the browser: what the API key is renewed with while the session lives. */
   renewalSecret?: string
   /** When the API key is to be renewed, by the clock of this machine; ISO 8601. */
@@ -28,7 +26,7 @@ export interface Configuration {
   profiles: Readonly<Record<string, Profile>>
 }
 
-const members = ['url', 'project', 'apiKey', 'apiKeyFile', 'renewalSecret', 'renewTime'] as const
+const members = ['url', 'project', 'apiKey', 'renewalSecret', 'renewTime'] as const
 
 /** `$XDG_CONFIG_HOME/pubring/config.json`; the default of the variable is `~/.config`. */
 function configurationPath(env: Environment): string {

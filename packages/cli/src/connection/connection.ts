@@ -1,4 +1,3 @@
-import { dirname, resolve } from 'node:path'
 import { clientSettings } from '@pubring/server/config/client-settings'
 import { rejectUnknownVariables } from '@pubring/server/config/server-settings'
 import {
@@ -13,13 +12,7 @@ import { present } from '@pubring/server/runtime/present'
 import { decodeToken } from '@pubring/server/tokens/decode'
 import { CommandError } from '../terminal/failures.ts'
 import { readNamedFile } from '../terminal/files.ts'
-import {
-  type Configuration,
-  type Profile,
-  profileIfThere,
-  profileNamed,
-  readConfiguration,
-} from './configuration.ts'
+import { profileIfThere, profileNamed, readConfiguration } from './configuration.ts'
 import { fetchRemote } from './remote.ts'
 
 /** The options of every command that calls a server. */
@@ -95,10 +88,7 @@ export function resolveServer(
   const profile = (isNamed ? named : profileIfThere)(configuration, profileName) ?? {}
   const fromFlags = sourceOf(flags, (name) => `${clientSettings[name].flag}`)
   const fromVariables = sourceOf(variablesOf(env), (name) => clientSettings[name].env)
-  const fromProfile = sourceOf(
-    locateFile(profile, configuration),
-    (name) => `${name} of profile ${profileName}`,
-  )
+  const fromProfile = sourceOf(profile, (name) => `${name} of profile ${profileName}`)
   const all =
     flags.profile === undefined
       ? [fromFlags, fromVariables, fromProfile]
@@ -139,12 +129,6 @@ function variablesOf(env: Environment): Texts {
   return Object.fromEntries(entries)
 }
 
-/** The path in a profile is relative to the configuration file. */
-function locateFile(profile: Profile, { path }: Configuration): Texts {
-  const { apiKeyFile } = profile
-  return { ...profile, apiKeyFile: apiKeyFile && resolve(dirname(path), apiKeyFile) }
-}
-
 /** The source of a setting that is set nowhere. */
 export const defaultSource = 'the default'
 
@@ -173,7 +157,7 @@ const reasons: readonly [matches: (text: string) => boolean, reason: string][] =
   [(text) => text === '', 'is empty'],
   [(text) => text.includes('\0'), 'is in UTF-16: save it as UTF-8'],
   [
-    (text) => /pubring_[0-9A-Za-z]{49}/.test(text),
+    (text) => /(?:.pubring_[0-9A-Za-z]{49}|pubring_[0-9A-Za-z]{49}.)/s.test(text),
     'has other text around it, such as quotes or the name of a variable: remove that',
   ],
   [
@@ -189,7 +173,7 @@ const reasons: readonly [matches: (text: string) => boolean, reason: string][] =
 export function parseApiKey(text: string, source: string): string {
   const trimmed = text.trim()
   if (isApiKeySecret(trimmed)) return trimmed
-  const reason = reasons.find(([matches]) => matches(trimmed))?.[1] ?? 'may be incomplete'
+  const reason = reasons.find(([matches]) => matches(trimmed))?.[1] ?? 'is incomplete or mistyped'
   throw new CommandError('unauthorized', `${source} does not hold an API key: it ${reason}.`, {
     code: 'invalid_api_key_text',
     hints: ['An API key is pubring_ followed by 49 letters and digits. Nothing was sent.'],

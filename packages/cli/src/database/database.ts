@@ -1,9 +1,9 @@
 import { loadConfig } from '@pubring/server/config/server-settings'
 import { createAdminApiKey } from '@pubring/server/features/api-keys/operations'
-import type { CopyListener } from '@pubring/server/kernel/storage/copy'
 import { copyRegistry, openExistingStore, openStore } from '@pubring/server/registry'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { usageError } from '../terminal/failures.ts'
+import { createProgressBar } from '../terminal/progress-bar.ts'
 import { notify, printResult, type Terminal } from '../terminal/terminal.ts'
 
 /** Flags of the commands that open the database directly. */
@@ -44,7 +44,10 @@ export async function copy(
   const source = resolveUrl(terminal, '--from', from)
   const target = resolveUrl(terminal, '--to', to)
   if (source === target) throw usageError('--from and --to are the same database.')
-  const summary = await copyRegistry(source, target, progressListener(terminal))
+  const bar = createProgressBar(terminal)
+  const summary = await copyRegistry(source, target, (stage, table, done, total) =>
+    bar.show(`${stage} ${table}`.padEnd(29), done, total),
+  ).finally(bar.stop)
   const { repeated, rows, ledgers, systemRevision, newerLedgers } = summary
   printResult(terminal, summary)
   if (repeated) notify(terminal, 'Nothing was written: the target already has the same data.')
@@ -66,17 +69,6 @@ function resolveUrl(terminal: Terminal, flag: string, databaseUrl: string): stri
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
     throw usageError(message.replace('--database-url', flag))
-  }
-}
-
-/** Writes one line per table; on a terminal the line counts up. */
-function progressListener({ stderr, json }: Terminal): CopyListener {
-  const isTerminal = stderr.isTTY === true
-  return (stage, table, done, total) => {
-    const isComplete = done === total
-    if (json || (!isComplete && !isTerminal)) return
-    const line = `${stage.padEnd(9)} ${table.padEnd(20)} ${done}/${total}`
-    stderr.write(`${isTerminal ? '\r' : ''}${line}${isComplete ? '\n' : ''}`)
   }
 }
 

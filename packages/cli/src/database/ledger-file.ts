@@ -7,7 +7,6 @@ import {
   type LedgerProof,
   LogError,
   type LoggedHeads,
-  parseConsistency,
   parseLedgerProof,
   parseVerifierKey,
   scanLog,
@@ -15,7 +14,6 @@ import {
   type VerifiedCheckpoint,
   verifyChain,
   verifyCheckpoint,
-  verifyConsistency,
   verifyLedgerProof,
 } from '@pubring/client/log'
 import type { LogOptions } from '@pubring/client/verify'
@@ -38,7 +36,6 @@ export interface LedgerFileFlags {
   witnessKey?: string[]
   log?: string
   since?: string
-  consistency?: string
 }
 
 /** The verified facts about an export. */
@@ -84,38 +81,29 @@ async function verifyAll(terminal: Terminal, flags: LedgerFileFlags): Promise<Ve
   const keys = await readKeys(flags.logKey, flags.witnessKey)
   const proof = parseLedgerProof(await readText(flags.proof, terminal))
   const checkpoint = await verifyLedgerProof(proof, keys)
-  const { since, consistency } = flags
+  const { file, log, since } = flags
+  if (log === undefined) {
+    if (since !== undefined) throw usageError('--since needs --log: what has to extend it.')
+    const { last } = await verifyEvents(terminal, file, { proof })
+    return { proof, checkpoint, last }
+  }
   const older =
     since === undefined
       ? undefined
       : await verifyCheckpoint(await readText(since, terminal), { log: keys.log })
-  if (flags.log !== undefined) {
-    const earlier = [checkpoint, ...(older === undefined ? [] : [older])]
-    const restoreProxy = configureProxy(terminal.env)
-    try {
-      const heads = await scan(flags.log, { proof, keys, since: earlier })
-      const { last, isDeleted } = await verifyEvents(terminal, flags.file, { proof, heads })
-      const ledger = { ledgerId: proof.head.ledgerId, newest: newestOf(heads), isDeleted }
-      const served = await verifyServedKeys(flags.log, ledger, toOptions(keys), (reason) =>
-        waitForLog(terminal, reason),
-      )
-      return { proof, checkpoint, last, heads, ...present({ older, served }) }
-    } finally {
-      restoreProxy()
-    }
+  const earlier = [checkpoint, ...(older === undefined ? [] : [older])]
+  const restoreProxy = configureProxy(terminal.env)
+  try {
+    const heads = await scan(log, { proof, keys, since: earlier })
+    const { last, isDeleted } = await verifyEvents(terminal, file, { proof, heads })
+    const ledger = { ledgerId: proof.head.ledgerId, newest: newestOf(heads), isDeleted }
+    const served = await verifyServedKeys(log, ledger, toOptions(keys), (reason) =>
+      waitForLog(terminal, reason),
+    )
+    return { proof, checkpoint, last, heads, ...present({ older, served }) }
+  } finally {
+    restoreProxy()
   }
-  if (older !== undefined) {
-    if (consistency === undefined) {
-      throw usageError('--since needs --log, or the file of a proof: --consistency.')
-    }
-    const { hashes } = parseConsistency(await readText(consistency, terminal))
-    if (!(await verifyConsistency(older, checkpoint, hashes))) {
-      const message = `The proof in ${consistency} does not show that the log extends the tree of ${older.size} entries in ${since}.`
-      throw new LogError('disproved', message)
-    }
-  }
-  const { last } = await verifyEvents(terminal, flags.file, { proof })
-  return { proof, checkpoint, last, ...present({ older }) }
 }
 
 /**

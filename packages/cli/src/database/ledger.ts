@@ -62,12 +62,10 @@ export async function verify(terminal: Terminal, flags: VerifyFlags): Promise<vo
 }
 
 /** Throws for options of an exported ledger without one: they would seem to verify something. */
-function requireFile({ proof, logKey, witnessKey, log, since, consistency }: VerifyFlags): void {
-  const all = [proof, logKey, witnessKey, log, since, consistency]
+function requireFile({ proof, logKey, witnessKey, log, since }: VerifyFlags): void {
+  const all = [proof, logKey, witnessKey, log, since]
   if (all.every((flag) => flag === undefined)) return
-  throw usageError(
-    '--proof, --log-key, --witness-key, --log, --since and --consistency need --file.',
-  )
+  throw usageError('--proof, --log-key, --witness-key, --log and --since need --file.')
 }
 
 /** The ledgers of the database. A bar on the terminal shows how many of their events are read. */

@@ -7,7 +7,6 @@ import { pickOne } from '../connection/pick.ts'
 import type { Session } from '../connection/session.ts'
 import { ask, askText, type YesFlag } from '../terminal/confirm.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
-import { createProgressBar } from '../terminal/progress-bar.ts'
 import { type Column, formatTable, timeColumn } from '../terminal/table.ts'
 import { isInteractive } from '../terminal/terminal.ts'
 import { formatDuration, parseTokenLifetime } from '../terminal/times.ts'
@@ -147,7 +146,7 @@ async function proceed(
       hints: [`To activate it: ${projectCommandLine(session, 'key activate', to)}`],
     })
   }
-  await waitUntil(session, Date.parse(convergedTime), '2. Until every verifier knows it', signal)
+  await waitUntil(session, Date.parse(convergedTime), signal)
   notify('2. Every verifier that honors the cache headers knows the new key.')
   if (!(await isSignerSwitched(session, rotation, flags))) return client.rotations.get(project, id)
   const expireTime = isoTime(session.now() + tokenLifetime * 1_000)
@@ -198,39 +197,18 @@ function isInterruption(error: unknown, signal: AbortSignal): boolean {
   return signal.aborted || (error instanceof Error && error.name === 'ExitPromptError')
 }
 
-/** Milliseconds between two updates of the progress bar. */
-const frameMs = 200
-
 /** A Node timer of more than 2^31 ms fires at once. */
 const maxTimerMs = 86_400_000
 
-/**
- * Resolves at `time` (milliseconds, by the server's clock) and shows the remaining time on stderr.
- * Rejects when the signal is aborted.
- */
-async function waitUntil(
-  session: Session,
-  time: number,
-  label: string,
-  signal: AbortSignal,
-): Promise<void> {
+/** Resolves at `time` (milliseconds, by the server's clock). Rejects when the signal is aborted. */
+async function waitUntil(session: Session, time: number, signal: AbortSignal): Promise<void> {
   const total = time - session.now()
   if (total <= 0) return
-  const { stderr, json } = session.terminal
-  const hasBar = stderr.isTTY === true && !json
-  if (!hasBar) {
-    session.notify(
-      `${label}: waiting ${formatDuration(total)}, until ${new Date(time).toISOString()}.`,
-    )
-  }
-  const bar = createProgressBar(session.terminal, '{remaining}')
-  try {
-    for (let left = total; left > 0; left = time - session.now()) {
-      bar.show(label, total - left, total, `${formatDuration(left)} left`)
-      await delay(Math.min(left, hasBar ? frameMs : maxTimerMs), undefined, { signal })
-    }
-  } finally {
-    bar.stop()
+  session.notify(
+    `2. Until every verifier knows it: waiting ${formatDuration(total)}, until ${isoTime(time)}.`,
+  )
+  for (let left = total; left > 0; left = time - session.now()) {
+    await delay(Math.min(left, maxTimerMs), undefined, { signal })
   }
 }
 

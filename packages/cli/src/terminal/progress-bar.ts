@@ -2,27 +2,24 @@ import { Presets, SingleBar } from 'cli-progress'
 import type { Terminal } from './terminal.ts'
 
 /** One line of progress on stderr; nothing if that is no terminal, or with `--json`. */
-export function createProgressBar(
-  { stderr, json }: Terminal,
-  ending = '{value}/{total}, {eta_formatted} left',
-) {
-  const format = `{label} {bar} ${ending}`
+export function createProgressBar({ stderr, json }: Terminal) {
+  const format = '{label} {bar} {value}/{total}, {eta_formatted} left'
   const bar = new SingleBar(
     { stream: stderr as NodeJS.WriteStream, format, hideCursor: true, clearOnComplete: true },
     Presets.shades_classic,
   )
   let current: string | undefined
   return {
-    /** A new label starts a new bar. `remaining` stands at the end if the bar's format has it. */
-    show(label: string, done: number, total: number, remaining = ''): void {
+    /** A new label starts a new bar. */
+    show(label: string, done: number, total: number): void {
       if (json) return
       if (label === current) {
         bar.setTotal(total)
-        bar.update(done, { remaining })
+        bar.update(done)
         return
       }
       bar.stop()
-      bar.start(total, done, { label, remaining })
+      bar.start(total, done, { label })
       current = label
     },
     /** Writes a line in place of the bar; the next update draws the bar below it. */
