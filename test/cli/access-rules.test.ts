@@ -105,34 +105,14 @@ describe('pubring access-rule', () => {
 
   test.each<[string, string[], number, RegExp]>([
     ['no issuer', ['create', '--name', 'a'], 64, /one of --github, .*--issuer/],
-    ['two issuers', ['create', '--github', 'a/b', '--gitlab', 'a/b'], 64, /one of --github/],
     ['no name', ['create', '--issuer', 'https://a.test'], 64, /--name/],
-    ['a condition without a value', ['create', '--github', 'a/b', '-c', 'ref'], 64, /CLAIM=TEXT/],
-    [
-      'a condition that is no JSON',
-      ['create', '--github', 'a/b', '-c', 'n:=x'],
-      64,
-      /CLAIM:=VALUE/,
-    ],
+    ['a condition that is no JSON', ['create', '--github', 'a/b', '-c', 'n:=x'], 64, /CLAIM=TEXT/],
     ['a preset without ids', ['create', '--buildkite', 'a/b'], 64, /--condition pipeline_id=/],
-    ['an admin', ['create', '--github', 'acme/orders', '--role', 'admin'], 3, /registrar/],
     [
       'people without a role',
       ['create', '--for', 'people', '-n', 'a', '-c', 'sub=a'],
       64,
       /--role/,
-    ],
-    [
-      'a preset for people',
-      ['create', '--for', 'people', '--github', 'acme/orders', '-r', 'reader'],
-      3,
-      /sign in/,
-    ],
-    [
-      'names only',
-      ['create', '--issuer', 'https://gitlab.com', '-n', 'a', '-c', 'ref=a'],
-      3,
-      /_id/,
     ],
     [
       'an unknown repository',
@@ -142,7 +122,6 @@ describe('pubring access-rule', () => {
     ],
     ['no change', ['update', 'orders'], 64, /at least one change/],
     ['an unknown rule', ['show', 'none'], 6, /no access rule “none”/],
-    ['a token on the command line', ['check', 'orders', 'eyJh.eyJz.c'], 64, /is a secret/],
   ])('%s is refused with what to do', async (_name, args, code, message) => {
     const ran = await rule(...args)
     expect(ran).toMatchObject({ code, stdout: '' })
@@ -167,11 +146,10 @@ describe('without an API key', () => {
     expect(silent).toMatchObject({ code: 0, stderr: '' })
     const self = await shell.pubring(['whoami'], { env })
     expect(self.stderr).toMatch(/comes from the token in PUBRING_ID_TOKEN\.\n$/)
-  })
-
-  test('nothing is exchanged by commands that need no API key', async () => {
-    const env = { PUBRING_ID_TOKEN: 'not a token' }
-    expect(await shell.pubring(['jwks', 'show'], { env })).toMatchObject({ code: 0, stderr: '' })
+    // Nothing is exchanged by commands that need no API key.
+    const unusable = { PUBRING_ID_TOKEN: 'not a token' }
+    const shown = await shell.pubring(['jwks', 'show'], { env: unusable })
+    expect(shown).toMatchObject({ code: 0, stderr: '' })
   })
 
   test('the file of PUBRING_TOKEN_FILE is read again for each exchange', async () => {

@@ -7,15 +7,7 @@ const shell = await startShell()
 
 describe('pubring api-key', () => {
   const create = async (name: string, ...args: string[]) => {
-    const ran = await shell.pubring([
-      'api-key',
-      'create',
-      '--name',
-      name,
-      '--role',
-      'writer',
-      ...args,
-    ])
+    const ran = await shell.pubring(['api-key', 'create', '-n', name, '-r', 'writer', ...args])
     return { ...ran, secret: rememberSecret('an API key', ran.stdout.trim()) }
   }
 
@@ -31,25 +23,17 @@ describe('pubring api-key', () => {
     })
   })
 
-  test('update changes the name and the role of an API key', async () => {
-    const { secret } = await create('changing')
-    const env = { PUBRING_API_KEY: secret }
-    const update = ['api-key', 'update', 'changing', '--role', 'reader', '--name', 'changed']
-    expect((await shell.pubring(update)).stderr).toBe('API key “changed” (reader) is active.\n')
-    const add = ['key', 'add', '-', '--label', 'x', '--algorithm', 'ES256']
-    expect((await shell.pubring(add, { env, input: ecKey().publicKeyPem })).code).toBe(5)
-    expect((await shell.pubring(['api-key', 'list'])).stdout).toMatch(/\tchanged\treader\t/)
-  })
-
-  test('an inactive API key gets 401 and stays in the list; a deleted one is gone', async () => {
-    const { secret } = await create('unwanted', '--all-projects')
+  test('an API key is renamed, deactivated, activated and deleted', async () => {
+    const { secret } = await create('new', '--all-projects')
+    const update = ['api-key', 'update', 'new', '--role', 'reader', '--name', 'unwanted']
+    expect((await shell.pubring(update)).stderr).toBe('API key “unwanted” (reader) is active.\n')
     const env = { PUBRING_API_KEY: secret }
     const activate = (state: string) =>
       shell.pubring(['api-key', 'update', 'unwanted', '--active', state])
     expect((await activate('false')).code).toBe(0)
     expect((await shell.pubring(['whoami'], { env })).code).toBe(4)
     expect((await shell.pubring(['api-key', 'list'])).stdout).toMatch(
-      /\tunwanted\twriter\t\tinactive\t/,
+      /\tunwanted\treader\t\tinactive\t/,
     )
     expect((await activate('true')).code).toBe(0)
     expect((await shell.pubring(['whoami'], { env })).code).toBe(0)
@@ -87,16 +71,11 @@ describe('pubring api-key', () => {
     },
   )
 
-  test('create takes the project of the settings, and asks for --all-projects without one', async () => {
-    const created = await create('narrow')
-    expect(created.stderr).toMatch(/API key “narrow” \(writer, payments\)/)
+  test('create takes the project of the settings, or else asks for --all-projects', async () => {
+    expect((await create('narrow')).stderr).toMatch(/API key “narrow” \(writer, payments\)/)
     const args = ['api-key', 'create', '--name', 'wide', '--role', 'writer']
-    const call = { env: { PUBRING_PROJECT: undefined } }
-    const refused = await shell.pubring(args, call)
+    const refused = await shell.pubring(args, { env: { PUBRING_PROJECT: undefined } })
     expect(refused).toMatchObject({ code: 64, stderr: expect.stringContaining('--all-projects') })
-    const wide = await shell.pubring([...args, '--all-projects'], call)
-    expect(wide.stderr).toMatch(/API key “wide” \(writer, all projects\)/)
-    rememberSecret('an API key', wide.stdout.trim())
   })
 
   test('create without a name or a role names both options, and --admin', async () => {
@@ -106,34 +85,29 @@ describe('pubring api-key', () => {
   })
 })
 
-describe('pubring project', () => {
-  test('creates, lists, shows with the addresses for verifiers, renames and deletes a project', async () => {
-    const created = await shell.pubring(['project', 'create', 'Billing'])
-    const id = created.stdout.trim()
-    expect((await shell.pubring(['project', 'list'])).stdout).toContain(`billing\t${id}\t1\t`)
-    const shown = await shell.pubring(['project', 'show', 'billing', '--json'])
-    expect(documentOf(shown)).toMatchObject({
-      id,
-      name: 'billing',
-      issuer: `https://keys.example.com/base/v1/projects/${id}`,
-      jwksUri: expect.stringMatching(/jwks\.json$/),
-    })
-    await shell.pubring(['project', 'rename', 'billing', 'invoices'])
-    expect((await shell.pubring(['project', 'show', id])).stdout).toContain('\nname\tinvoices\n')
-    const end = String(id).slice(-6)
-    expect((await shell.pubring(['project', 'show', end])).stdout).toContain('\nname\tinvoices\n')
-    expect(documentOf(await shell.pubring(['project', 'delete', 'invoices', '--json']))).toEqual({
-      deleted: id,
-    })
-    expect((await shell.pubring(['project', 'show', id])).code).toBe(6)
+test('a project is created, listed, shown with the addresses for verifiers, renamed and deleted', async () => {
+  const id = (await shell.pubring(['project', 'create', 'Billing'])).stdout.trim()
+  expect((await shell.pubring(['project', 'list'])).stdout).toContain(`billing\t${id}\t1\t`)
+  const shown = documentOf(await shell.pubring(['project', 'show', 'billing', '--json']))
+  const issuer = `https://keys.example.com/base/v1/projects/${id}`
+  expect(shown).toMatchObject({
+    id,
+    name: 'billing',
+    issuer,
+    jwksUri: `${issuer}/.well-known/jwks.json`,
   })
+  await shell.pubring(['project', 'rename', 'billing', 'invoices'])
+  const byEnd = await shell.pubring(['project', 'show', id.slice(-6)])
+  expect(byEnd.stdout).toContain('\nname\tinvoices\n')
+  const deleted = await shell.pubring(['project', 'delete', 'invoices', '--json'])
+  expect(documentOf(deleted)).toEqual({ deleted: id })
+  expect((await shell.pubring(['project', 'show', id])).code).toBe(6)
 })
 
 describe('tokens', () => {
   test.each([
-    ['RSA', () => rsaKey(), 'RS256'],
-    ['P-384', () => ecKey('P-384'), 'ES384'],
-    ['Ed25519', () => edKey(), 'EdDSA'],
+    ['RSA', rsaKey, 'RS256'],
+    ['Ed25519', edKey, 'EdDSA'],
   ])('a sample signed with %s verifies on the server', async (name, make, alg) => {
     const key = make()
     const file = shell.file('private.pem', privatePem(key))
@@ -158,9 +132,6 @@ describe('tokens', () => {
       stdout: expect.stringContaining('The key was not active at '),
     })
     expect((await check('--at', 'then')).code).toBe(64)
-    const wrong = await check('--audience', 'bills', '--json')
-    expect(wrong.code).toBe(1)
-    expect(documentOf(wrong)).toMatchObject({ valid: false, reason: 'audience_mismatch' })
   })
 
   test('a sample without an API key has the issuer of a project that is named by its id', async () => {
@@ -213,55 +184,28 @@ describe('tokens', () => {
     const ran = await shell.pubring(['token', 'sample', file, ...args])
     expect(ran).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(message) })
   })
-
-  test('a token on the command line is refused and not quoted', async () => {
-    const token = 'eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.c2lnbmF0dXJlc2lnbmF0dXJl'
-    const ran = await shell.pubring(['token', 'check', token])
-    expect(ran).toMatchObject({ code: 64, stdout: '' })
-    expect(ran.stderr).toMatch(/standard input/)
-    expect(ran.stderr).not.toContain(token.slice(0, 20))
-  })
 })
 
-describe('pubring events', () => {
-  test('prints events in order, with --after and --limit', async () => {
-    await shell.pubring(['project', 'create', 'eventful'])
-    const there = ['--project', 'eventful']
-    for (const name of ['one', 'two']) {
-      await shell.pubring(['key', 'add', '-', '--label', name, ...there], {
-        input: ecKey().publicKeyPem,
-      })
-    }
-    const { stdout } = await shell.pubring(['events', ...there])
-    const types = stdout
-      .trimEnd()
-      .split('\n')
-      .map((line) => line.split('\t')[2])
-    expect(types).toEqual(['project.created', 'key.created', 'key.created'])
-    const some = await shell.pubring(['events', '--after', '1', '--limit', '1', '--json', ...there])
-    expect(documentOf(some)).toMatchObject([{ revision: 2, type: 'key.created' }])
-    expect((await shell.pubring(['events', '--system', '--json'])).code).toBe(0)
+test('events --follow runs until it is interrupted, and then succeeds', async () => {
+  const there = ['--project', 'eventful']
+  await shell.pubring(['project', 'create', 'eventful'])
+  const add = ['key', 'add', '-', '--label', 'one', ...there]
+  await shell.pubring(add, { input: ecKey().publicKeyPem })
+  const controller = new AbortController()
+  const following = shell.pubring(['events', '--follow', '--json', '--after', '1', ...there], {
+    signal: controller.signal,
+    onStdout(stdout) {
+      if (stdout.split('\n').length > 2) controller.abort()
+    },
   })
-
-  test('--follow runs until it is interrupted, and then succeeds', async () => {
-    const there = ['--project', 'eventful']
-    const controller = new AbortController()
-    const following = shell.pubring(['events', '--follow', '--json', '--after', '3', ...there], {
-      signal: controller.signal,
-      onStdout(stdout) {
-        if (stdout.split('\n').length > 2) controller.abort()
-      },
-    })
-    await shell.pubring(['key', 'rename', 'one', 'uno', ...there])
-    await shell.pubring(['key', 'rename', 'two', 'due', ...there])
-    const { code, stdout } = await following
-    expect(code).toBe(0)
-    const lines = stdout
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line))
-    expect(lines).toMatchObject([{ revision: 4, type: 'key.updated' }, { revision: 5 }])
-  })
+  await shell.pubring(['key', 'rename', 'one', 'uno', ...there])
+  const { code, stdout } = await following
+  expect(code).toBe(0)
+  const lines = stdout.trimEnd().split('\n')
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { revision: 2, type: 'key.created' },
+    { revision: 3, type: 'key.updated' },
+  ])
 })
 
 test('the key set is JSON with and without --json, and needs no API key', async () => {

@@ -44,7 +44,6 @@ async function offered(words: readonly string[], env = {}): Promise<string[]> {
 
 describe('completion offers', () => {
   test.each<[string[], string[]]>([
-    [['key', 'sh'], ['show']],
     [['--json', 'key', 'sh'], ['show']],
     [['key', 'show', '--pe'], ['--pem']],
     [['key', 'show', 'ord'], ['orders service']],
@@ -55,7 +54,6 @@ describe('completion offers', () => {
     [['key', 'list', '--project', '=', 'p'], ['payments']],
     [['project', 'show', 'p'], ['payments']],
     [['key', 'add', 'x.pem', '--algorithm', 'PS2'], ['PS256']],
-    [['events', '--al'], ['--all']],
     [
       ['events', '--all', '--type', 'token.'],
       ['token.exchanged', 'token.used'],
@@ -64,7 +62,6 @@ describe('completion offers', () => {
     [['api-key', 'update', 'a '], ['a admin']],
     [['api-key', 'create', '--role', 'wr'], ['writer']],
     [['key', 'add', ''], [':files']],
-    [['import', ''], [':files']],
     [['key', 'list', '--api-key-file', ''], [':files']],
     [['completion', 'z'], ['zsh']],
   ])('%j', async (words, expected) => {
@@ -154,17 +151,6 @@ describe.each([
           [''],
         ])
       })
-    },
-  )
-
-  test.runIf(isInstalled(name) && isInstalled('script'))(
-    'Tab completes on a terminal',
-    async () => {
-      const start = name === 'zsh' ? 'zsh -f -i' : 'bash --norc --noprofile -i'
-      const typed = `eval "$(pubring completion ${name})"\npubring key show ord\t\nexit\n`
-      await pressTabUntil(async () =>
-        expect(await runReal('script', ['-qec', start, '/dev/null'], typed)).toContain(kid),
-      )
     },
   )
 

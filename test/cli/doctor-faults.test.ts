@@ -92,35 +92,28 @@ type Situation = [
   during?: () => void,
 ]
 
+const redirecting = (location: string) => ({
+  '/authorize': { status: 302, headers: { location, 'set-cookie': 'a=b' } },
+})
+const at = (path: string) => ({ [discoveryPath]: { ...discovery, authorization_endpoint: path } })
+const secret = { ...allowed, PUBRING_OIDC_CLIENT_SECRET: 'secret' }
+const scopes = { ...allowed, PUBRING_OIDC_SCOPES: 'openid groups' }
+const gone = `sqlite:${file('gone.db-wal', 'x').replace(/-wal$/, '')}`
+const elsewhere = `postgres://p@127.0.0.1:${unused}/p?sslkey=${readable}`
+const inProvider = (sentence: RegExp) => failed('OpenID provider', sentence)
+
 /** Faults, each with the step that finds it and the sentence that says what to do. */
 const situations: Situation[] = [
-  [
-    'a setting is no number',
-    { PUBRING_PORT: 'many' },
-    failed('settings', /^PUBRING_PORT must be a whole number from 1 to 65535/),
-  ],
+  ['a setting is no number', { PUBRING_PORT: 'many' }, failed('settings', /^PUBRING_PORT must be/)],
   [
     'a variable is misspelt',
     { PUBRING_PUBLICURL: 'https://keys.example.com' },
-    failed(
-      'settings',
-      /^PUBRING_PUBLICURL is not a known variable; did you mean PUBRING_PUBLIC_URL/,
-    ),
+    failed('settings', /^PUBRING_PUBLICURL is not a known.* did you mean PUBRING_PUBLIC_URL/),
   ],
   [
-    'the file of the admin API key is missing',
+    'a file of a setting is missing',
     { PUBRING_ADMIN_API_KEY_FILE: '/none' },
     failed('settings', /^PUBRING_ADMIN_API_KEY_FILE .*does not exist/),
-  ],
-  [
-    'the file of the database password is missing',
-    { PUBRING_DATABASE_PASSWORD_FILE: '/none' },
-    failed('settings', /^PUBRING_DATABASE_PASSWORD_FILE .*does not exist/),
-  ],
-  [
-    'the file of the authorities is missing',
-    { PUBRING_OUTBOUND_CA_FILE: '/none' },
-    failed('settings', /^PUBRING_OUTBOUND_CA_FILE .*does not exist/),
   ],
   [
     'a provider without a client id',
@@ -140,10 +133,7 @@ const situations: Situation[] = [
   [
     'the folder cannot be written',
     { PUBRING_DATABASE_URL: 'sqlite:/dev/null/p/pubring.db' },
-    failed(
-      'folder',
-      /^this user cannot write to \/dev\/null: change its owner or PUBRING_DATABASE_URL/,
-    ),
+    failed('folder', /^this user cannot write to \/dev\/null: change its owner or PUBRING_DATA/),
   ],
   [
     'the path is that of a folder',
@@ -152,11 +142,8 @@ const situations: Situation[] = [
   ],
   [
     'the database is gone, and its log is there',
-    { PUBRING_DATABASE_URL: `sqlite:${file('gone.db-wal', 'x').replace(/-wal$/, '')}` },
-    failed(
-      'folder',
-      /gone\.db is gone, but .*-wal is there\. Bring the database back or restore a backup/,
-    ),
+    { PUBRING_DATABASE_URL: gone },
+    failed('folder', /gone\.db is gone, but .*-wal is there\. Bring the database back or restore/),
   ],
   [
     'the file is no database',
@@ -205,7 +192,7 @@ const situations: Situation[] = [
   ],
   [
     'other users can read the key of TLS',
-    { PUBRING_DATABASE_URL: `postgres://p@127.0.0.1:${unused}/p?sslkey=${readable}` },
+    { PUBRING_DATABASE_URL: elsewhere },
     warned('secrets', /^other users can read .*readable\.key/),
   ],
   [
@@ -241,118 +228,84 @@ const situations: Situation[] = [
   [
     'the provider is in the private network, and not allowed',
     oidc,
-    failed('OpenID provider', /localhost.*PUBRING_OUTBOUND_ALLOW/),
+    inProvider(/localhost.*PUBRING_OUTBOUND_ALLOW/),
   ],
   [
     'the provider is not running',
     { ...allowed, PUBRING_OIDC_ISSUER: `https://localhost:${unused}` },
-    failed('OpenID provider', /^localhost:\d+ could not be reached \(ECONNREFUSED\)/),
+    inProvider(/^localhost:\d+ could not be reached \(ECONNREFUSED\)/),
   ],
   [
     'the proxy for requests to other servers is not running',
     { ...allowed, PUBRING_OUTBOUND_PROXY: `http://127.0.0.1:${unused}` },
-    failed('OpenID provider', /could not be reached \(ECONNREFUSED\)/),
+    inProvider(/could not be reached \(ECONNREFUSED\)/),
   ],
   [
     'the provider has no discovery document',
     allowed,
-    failed(
-      'OpenID provider',
-      /openid-configuration responded with the status 404\. Correct PUBRING_OIDC_ISSUER/,
-    ),
+    inProvider(/openid-configuration responded with the status 404\. Correct PUBRING_OIDC_ISS/),
     answering({ [discoveryPath]: { status: 404 } }),
   ],
   [
     'the provider calls itself by another name',
     allowed,
-    failed(
-      'OpenID provider',
-      /names the issuer “https:\/\/other\.example”\. It must name .*Correct PUBRING_OIDC_ISSUER/,
-    ),
+    inProvider(/names the issuer “https:\/\/other\.example”\. It must name .*Correct PUBRING_OI/),
     answering({ [discoveryPath]: { issuer: 'https://other.example' } }),
   ],
   [
     'the provider has no keys',
     allowed,
-    failed('OpenID provider', /^The issuer has 0 keys for signatures\./),
+    inProvider(/^The issuer has 0 keys for signatures\./),
     answering({ '/jwks': { keys: [] } }),
-  ],
-  [
-    'the client secret is wrong',
-    { ...allowed, PUBRING_OIDC_CLIENT_SECRET: 'wrong' },
-    failed(
-      'OpenID provider',
-      /“invalid_client”, “secret expired”\. .*client secret.* is wrong or has expired/,
-    ),
-    answering({
-      '/token': { status: 401, error: 'invalid_client', error_description: 'secret expired' },
-    }),
-  ],
-  [
-    'the provider does not know a scope',
-    { ...allowed, PUBRING_OIDC_SCOPES: 'openid groups' },
-    warned(
-      'OpenID provider',
-      /does not list groups of PUBRING_OIDC_SCOPES; it lists openid, email/,
-    ),
-    answering({ [discoveryPath]: { ...discovery, scopes_supported: ['openid', 'email'] } }),
   ],
   [
     'the provider does not serve its keys',
     allowed,
-    failed('OpenID provider', /\/jwks responded with the status 404\.$/),
+    inProvider(/\/jwks responded with the status 404\.$/),
     answering({ '/jwks': { status: 404 } }),
+  ],
+  [
+    'the client secret is wrong',
+    secret,
+    inProvider(/“invalid_client”, “expired”\. .*client secret.* is wrong or has expired/),
+    answering({ '/token': { status: 401, error: 'invalid_client', error_description: 'expired' } }),
+  ],
+  [
+    'the provider does not know a scope',
+    scopes,
+    warned('OpenID provider', /does not list groups of PUBRING_OIDC_SCOPES; it lists openid, em/),
+    answering({ [discoveryPath]: { ...discovery, scopes_supported: ['openid', 'email'] } }),
   ],
   [
     'the provider does not know the redirect address',
     { ...allowed, PUBRING_PUBLIC_URL: 'https://keys.example.com' },
-    failed(
-      'OpenID provider',
+    inProvider(
       /\/authorize responded with the status 400 to client_id “pubring”, redirect_uri https:\/\/keys\.example\.com\/sign-in\/callback and scope “openid profile email”\. Register/,
     ),
     answering({ '/authorize': { status: 400 } }),
   ],
   [
     'the provider does not give the client a scope',
-    { ...allowed, PUBRING_OIDC_SCOPES: 'openid groups' },
-    failed(
-      'OpenID provider',
-      /“invalid_scope”, “groups is unknown”\. .*PUBRING_OIDC_SCOPES.*scope “openid groups”/,
-    ),
-    answering({
-      '/authorize': {
-        status: 302,
-        headers: { location: '/?error=invalid_scope&error_description=groups+is+unknown' },
-      },
-    }),
+    scopes,
+    inProvider(/“invalid_scope”, “no groups”\. .*PUBRING_OIDC_SCOPES.*scope “openid groups”/),
+    answering(redirecting('/?error=invalid_scope&error_description=no+groups')),
   ],
   [
     'a later page of the provider does not know the redirect address',
     allowed,
-    failed('OpenID provider', /\/authorize\/local responded with the status 400 to client_id/),
-    answering({
-      '/authorize': { status: 302, headers: { location: '/authorize/local', 'set-cookie': 'a=b' } },
-      '/authorize/local': { status: 400 },
-    }),
+    inProvider(/\/authorize\/local responded with the status 400 to client_id/),
+    answering({ ...redirecting('/authorize/local'), '/authorize/local': { status: 400 } }),
   ],
   [
     'the browsers of people alone reach the page of the provider',
     allowed,
     passed('OpenID provider', /Not tried: elsewhere\.invalid could not be reached/),
-    answering({
-      [discoveryPath]: {
-        ...discovery,
-        authorization_endpoint: 'https://elsewhere.invalid/authorize',
-      },
-    }),
+    answering(at('https://elsewhere.invalid/authorize')),
   ],
   [
     'the clock of the provider is ahead',
     allowed,
-    warned(
-      'OpenID provider',
-      /clock of the OpenID provider is 1[12]\d s ahead of that of this server/,
-    ),
+    warned('OpenID provider', /clock of the OpenID provider is 1[12]\d s ahead of that of this s/),
     answering({
       [discoveryPath]: {
         ...discovery,
@@ -364,11 +317,8 @@ const situations: Situation[] = [
   ],
   [
     'the provider wants another way of authentication',
-    { ...allowed, PUBRING_OIDC_CLIENT_SECRET: 'secret' },
-    failed(
-      'OpenID provider',
-      /neither client_secret_basic nor client_secret_post, but private_key_jwt\. .*PUBRING_OIDC_PRIVATE_KEY_FILE/,
-    ),
+    secret,
+    inProvider(/neither client_secret_basic nor client_secret_post, but private_key_jwt\. .*PUB/),
     answering({
       [discoveryPath]: {
         ...discovery,
@@ -379,7 +329,7 @@ const situations: Situation[] = [
   [
     'the authority of the provider is not trusted',
     { ...withoutCa, PUBRING_OUTBOUND_ALLOW: 'localhost' },
-    failed('OpenID provider', /could not be reached \([A-Z_]+\)\. .*PUBRING_OUTBOUND_CA_FILE/),
+    inProvider(/could not be reached \([A-Z_]+\)\. .*PUBRING_OUTBOUND_CA_FILE/),
   ],
 ]
 

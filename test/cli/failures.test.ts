@@ -1,9 +1,8 @@
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
-import { PassThrough, Readable } from 'node:stream'
+import { Readable } from 'node:stream'
 import type { Command } from 'commander'
 import { describe, expect, test } from 'vitest'
-import { createProgram } from '../../packages/cli/src/program.ts'
 import { readBlocklist } from '../../packages/cli/src/server/blocklist.ts'
 import { openLogSigner } from '../../packages/cli/src/server/log-key.ts'
 import { exitCodes } from '../../packages/cli/src/terminal/exit-codes.ts'
@@ -13,10 +12,9 @@ import {
   settings,
 } from '../../packages/server/src/config/server-settings.ts'
 import { newApiKeySecret } from '../../packages/server/src/kernel/access/secrets.ts'
-import { ecKey } from '../support/keys/pem.ts'
 import { rememberSecret } from '../support/secrets.ts'
 import { freePort } from '../support/server/process.ts'
-import { listen, type Ran, startShell } from './support.ts'
+import { listen, programFor, type Ran, startShell } from './support.ts'
 
 const shell = await startShell()
 
@@ -65,12 +63,7 @@ describe('a file without end', () => {
       }
       for (const child of command.commands) visit(child, `${name} ${child.name()}`.trim())
     }
-    const output = () => Object.assign(new PassThrough(), { end: () => output() })
-    const terminal = { env: {}, stdin: Readable.from([]), stdout: output(), stderr: output() }
-    const interruptSignal = () => new AbortController().signal
-    const lowerPriority = () => {}
-    const state = { exitCode: 0, json: false, interruptSignal, lowerPriority }
-    visit(createProgram({ ...terminal, ...state }), '')
+    visit(programFor(), '')
     expect(found.sort()).toEqual(Object.keys(readers).sort())
   })
 
@@ -120,66 +113,42 @@ describe('a file without end', () => {
   })
 })
 
-test('an error that mentions BEGIN and END lines is printed whole', async () => {
-  const file = shell.file('words.txt', 'not a key')
-  const ran = await shell.pubring(['key', 'add', file, '--label', 'x', '--algorithm', 'ES256'])
-  expectFailure(ran, 'refused', /begins with -----BEGIN PUBLIC KEY----- and ends with -----END/)
-  expect(ran.stderr).not.toContain('[redacted]')
-})
-
-describe('authentication and authorization', () => {
-  test('a missing API key: the error says how to set one', async () => {
-    const env = { PUBRING_API_KEY: undefined }
-    expectFailure(await shell.pubring(list, { env }), 'unauthorized', /export PUBRING_API_KEY=/)
-  })
-
-  test('an invalid API key: the error names its source and does not quote it', async () => {
+describe('an error names what it is about', () => {
+  test('a missing or invalid API key, and its source, without quoting it', async () => {
+    const missing = await shell.pubring(list, { env: { PUBRING_API_KEY: undefined } })
+    expectFailure(missing, 'unauthorized', /export PUBRING_API_KEY=/)
     const secret = rememberSecret('an API key', newApiKeySecret())
     const env = { PUBRING_API_KEY: secret }
-    const ran = await shell.pubring(list, { env })
-    expectFailure(ran, 'unauthorized', /hint: It came from PUBRING_API_KEY\./)
+    const invalid = await shell.pubring(list, { env })
+    expectFailure(invalid, 'unauthorized', /hint: It came from PUBRING_API_KEY\./)
     const file = shell.file('wrong.key', secret)
     const flag = await shell.pubring([...list, '--api-key-file', file], { env })
     expectFailure(flag, 'unauthorized', /hint: It came from .*wrong\.key \(--api-key-file\)\./)
   })
 
-  test('a role that does not allow the call', async () => {
-    const env = { PUBRING_API_KEY: await shell.test.apiKey('reader', shell.test.project.id) }
-    const add = ['key', 'add', '-', '--label', 'x', '--algorithm', 'ES256']
-    const ran = await shell.pubring(add, { env, input: ecKey().publicKeyPem })
-    expectFailure(ran, 'forbidden', /To see its roles: pubring whoami/)
-  })
-})
-
-describe('not found', () => {
-  test('a project: the error names the source', async () => {
+  test('a project that is missing, and its source', async () => {
     const ran = await shell.pubring([...list, '--project', 'paymets'])
     expectFailure(ran, 'not_found', /no project “paymets”[\s\S]*came from --project/)
     const variable = await shell.pubring(list, { env: { PUBRING_PROJECT: 'paymets' } })
     expectFailure(variable, 'not_found', /came from PUBRING_PROJECT/)
+    const argument = await shell.pubring(['project', 'show', 'nowhere'])
+    expectFailure(argument, 'not_found', /came from the command line\./)
   })
 
-  test('a key, an API key: the error names the command that lists them', async () => {
-    const unknownId = '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71'
-    expectFailure(await shell.pubring(['key', 'show', unknownId]), 'not_found', /pubring key list/)
-    const show = ['api-key', 'show', unknownId]
-    expectFailure(await shell.pubring(show), 'not_found', /pubring api-key list/)
-  })
-})
-
-describe('conflicts and invalid input', () => {
-  test('a duplicate project name, a project that has keys', async () => {
+  test('a duplicate or invalid name, and what is no text of a key', async () => {
     const duplicate = await shell.pubring(['project', 'create', 'payments'])
     expectFailure(duplicate, 'conflict', /taken|already/)
-    const input = ecKey().publicKeyPem
-    await shell.pubring(['key', 'add', '-', '--label', 'k'], { input })
-    const full = await shell.pubring(['project', 'delete', 'payments'])
-    expectFailure(full, 'conflict', /pubring key list --project payments/)
+    expectFailure(await shell.pubring(['project', 'create', 'a b']), 'refused', /a-z/)
+    const file = shell.file('words.txt', 'not a key')
+    const ran = await shell.pubring(['key', 'add', file, '--label', 'x', '--algorithm', 'ES256'])
+    expectFailure(ran, 'refused', /begins with -----BEGIN PUBLIC KEY----- and ends with -----END/)
   })
 
-  test('an invalid project name', async () => {
-    expectFailure(await shell.pubring(['project', 'create', '-a-']), 'usage', /unknown option/)
-    expectFailure(await shell.pubring(['project', 'create', 'a b']), 'refused', /a-z/)
+  test('the project that a file names is created by an admin of all projects only', async () => {
+    const file = shell.file('declared.json', JSON.stringify({ project: 'nowhere', keys: [] }))
+    const env = { PUBRING_API_KEY: await shell.test.apiKey('admin', shell.test.project.id) }
+    const ran = await shell.pubring(['apply', file], { env })
+    expect(ran).toMatchObject({ code: 5, stderr: expect.stringMatching(/for all projects/) })
   })
 })
 
@@ -263,17 +232,14 @@ describe('an invalid call', () => {
     [['key', 'add', 'k.pem', '--label', 'x', '--expires', 'soon'], /--expires must be a time/],
     [['api-key', 'create', '--name', 'x', '--role', 'wrter'], /reader, registrar, writer, admin/],
     [['api-key', 'create', '--admin', '--role', 'admin'], /cannot be used with/],
-    [['key', 'rotate', '--resume', '--label', 'x'], /cannot be used with/],
     [['key', 'rotate', '--resume', '--old', 'x'], /cannot be used with/],
     [['key', 'rotate', '--resume', 'x', '--new', 'y'], /cannot be used with/],
     [['key', 'rotate', 'x.pem', '--resume', 'y'], /takes no file/],
-    [['key', 'rotate', '--new', 'x', '-a', 'RS256'], /cannot be used with/],
     [['access-rule', 'create', '--self-rotation', '--role', 'writer'], /cannot be used with/],
     [['events', '--jsonl', '--limit', '1'], /cannot be used with/],
     [['-p', 'x', 'events', '--system'], /cannot be used with/],
     [['export', '--all', '-p', 'x'], /cannot be used with/],
     [['import', 'x', '--all', '-p', 'x'], /cannot be used with/],
-    [['api-key', 'update', 'x', '--role', 'wrter'], /Allowed choices are reader, /],
     [['api-key', 'update', 'x'], /Name at least one change/],
     [['events', '--after', 'x'], /--after must be a revision/],
     [['key', 'list', '--timeout', 'x'], /--timeout must be a time/],
@@ -328,27 +294,9 @@ describe('an error with --json is one document on stderr', () => {
   })
 
   test('an error from the server has its status and request id', async () => {
-    const ran = await shell.pubring(['project', 'show', 'missing', '--json'])
-    expect(JSON.parse(ran.stderr)).toMatchObject({
-      status: 404,
-      requestId: expect.stringMatching(/./),
-    })
-  })
-})
-
-describe('a missing project', () => {
-  test('named by a file is created by an admin of all projects only', async () => {
-    const file = shell.file('declared.json', JSON.stringify({ project: 'nowhere', keys: [] }))
-    const env = { PUBRING_API_KEY: await shell.test.apiKey('admin', shell.test.project.id) }
-    const ran = await shell.pubring(['apply', file], { env })
-    expect(ran).toMatchObject({ code: 5, stderr: expect.stringMatching(/for all projects/) })
-  })
-
-  test('named by the command: the error says so', async () => {
-    const ran = await shell.pubring(['project', 'show', 'nowhere'])
-    expectFailure(ran, 'not_found', /came from the command line\./)
-    const listed = await shell.pubring([...list, '--project', 'nowhere'])
-    expectFailure(listed, 'not_found', /came from --project\./)
+    const ran = await shell.pubring(['--json', 'project', 'show', 'missing'])
+    const requestId = expect.stringMatching(/./)
+    expect(JSON.parse(ran.stderr)).toMatchObject({ status: 404, requestId })
   })
 })
 
@@ -361,12 +309,4 @@ test.each([
   const all = words.split(' ').filter(Boolean)
   const ran = await shell.pubring(all.includes('help') ? all : ['help', ...all])
   expect(ran).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(usage) })
-})
-
-test('a key declared twice is named by its position in the file', async () => {
-  const { publicKeyPem } = ecKey()
-  const keys = ['first', 'second'].map((label) => ({ label, publicKeyPem }))
-  const ran = await shell.pubring(['apply', shell.file('twice.json', JSON.stringify({ keys }))])
-  expectFailure(ran, 'refused', /key 2, second: .*key 1/)
-  expect(ran.stderr).not.toContain('/keys/')
 })

@@ -68,23 +68,6 @@ describe('pubring key add', () => {
     expect(days).toBeGreaterThan(89.9)
     expect(days).toBeLessThanOrEqual(90)
   })
-
-  test.each([
-    ['a weak key', 'rsa1024', /1024 bits/, 3],
-    ['text without a key', 'hello', /No PEM block/, 3],
-  ])('rejects %s with the message of the server', async (_name, text, message, code) => {
-    const content = text === 'rsa1024' ? rsaKey(1024).publicKeyPem : text
-    const ran = await shell.pubring(['key', 'add', '-', '--label', 'x'], { input: content })
-    expect(ran).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(message) })
-  })
-
-  test('rejects a duplicate and names the registered key', async () => {
-    const input = ecKey().publicKeyPem
-    const { stdout } = await shell.pubring(['key', 'add', '-', '--label', 'twin'], { input })
-    const again = await shell.pubring(['key', 'add', '-', '--label', 'twin'], { input })
-    expect(again).toMatchObject({ code: 7, stdout: '' })
-    expect(again.stderr).toContain(`hint: To see it: pubring key show ${stdout.trim()} `)
-  })
 })
 
 describe('a rejected key', () => {
@@ -144,23 +127,6 @@ describe('a key by its name', () => {
   })
 })
 
-describe('pubring key delete', () => {
-  test('rejects an active key and names the command that deactivates it', async () => {
-    const kid = await added('active')
-    const ran = await shell.pubring(['key', 'delete', kid])
-    expect(ran).toMatchObject({ code: 7, stdout: '' })
-    expect(ran.stderr).toContain('pubring key deactivate')
-    expect((await shell.pubring(['key', 'show', kid])).code).toBe(0)
-  })
-
-  test('deletes an inactive key', async () => {
-    const kid = await added('gone', '--inactive')
-    const ran = await shell.pubring(['key', 'delete', kid, '--json'])
-    expect(documentOf(ran)).toEqual({ deleted: kid })
-    expect((await shell.pubring(['key', 'show', kid])).code).toBe(6)
-  })
-})
-
 test('without a terminal, an expiry of the last active key requires --yes', async () => {
   await shell.pubring(['project', 'create', 'expiring'])
   const file = shell.file('expiring.pem', ecKey().publicKeyPem)
@@ -183,22 +149,6 @@ test('without a terminal, an expiry of the last active key requires --yes', asyn
   const other = shell.file('other.pem', ecKey().publicKeyPem)
   await shell.pubring(['key', 'add', other, '--label', 'other', ...there])
   expect((await shell.pubring(['key', 'expire', 'only', '1h', ...there])).code).toBe(0)
-})
-
-test('without a terminal, deactivating the last active key requires --yes', async () => {
-  await shell.pubring(['project', 'create', 'alone'])
-  const file = shell.file('only.pem', ecKey().publicKeyPem)
-  const there = ['--project', 'alone']
-  const { stdout } = await shell.pubring(['key', 'add', file, '--label', 'only', ...there])
-  const refused = await shell.pubring(['key', 'deactivate', stdout.trim(), ...there])
-  expect(refused).toMatchObject({ code: 10, stdout: '' })
-  expect(refused.stderr).toMatch(
-    /last active key of project alone[\s\S]*hint: To confirm, repeat with --yes/,
-  )
-  expect((await shell.pubring(['key', 'list', '--active', ...there])).stdout).toContain('only')
-  const done = await shell.pubring(['key', 'deactivate', stdout.trim(), '--yes', ...there])
-  expect(done.code).toBe(0)
-  expect((await shell.pubring(['key', 'list', '--active', ...there])).stdout).toBe('')
 })
 
 test('so does deactivating the last active key in jwks.json beside an ML-DSA key', async () => {

@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { openLogSigner } from '../../packages/cli/src/server/log-key.ts'
 import { formatCheckpoint } from '../../packages/client/src/log/checkpoint.ts'
 import { emptyRoot } from '../../packages/client/src/log/tree.ts'
@@ -18,13 +18,11 @@ import { rememberPrivateKey } from '../support/secrets.ts'
 import { temporaryFolder } from '../support/server/process.ts'
 
 let folder: string
-let remove: () => void
 beforeEach(() => {
   const temporary = temporaryFolder()
   folder = temporary.folder
-  remove = temporary.remove
+  return temporary.remove
 })
-afterEach(() => remove())
 
 function open(create = true): LogSigner | undefined {
   return openLogSigner({ databaseUrl: `sqlite:${join(folder, 'new/pubring.db')}` }, { create })
@@ -90,16 +88,16 @@ test('with PostgreSQL there is a key only if one is named', () => {
 })
 
 test.each([
-  ['an RSA key', () => generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey],
-  ['a public key', () => generateKeyPairSync('ed25519').publicKey],
-])('%s cannot sign the log', (_name, key) => {
-  const one = key()
-  const type = one.type === 'private' ? 'pkcs8' : 'spki'
-  const logKeyFile = join(folder, 'log.key')
-  writeFileSync(logKeyFile, one.export({ format: 'pem', type }))
-  expect(() => openLogSigner({ databaseUrl: 'postgres://', logKeyFile }, { create: true })).toThrow(
-    'without an Ed25519 private key in PEM',
-  )
+  ['another key', generateKeyPairSync('ed448').privateKey.export({ format: 'pem', type: 'pkcs8' })],
+  [
+    'a public key',
+    generateKeyPairSync('ed25519').publicKey.export({ format: 'pem', type: 'spki' }),
+  ],
+])('%s cannot sign the log', (_name, pem) => {
+  const config = { databaseUrl: 'postgres://', logKeyFile: join(folder, 'log.key') }
+  writeFileSync(config.logKeyFile, pem)
+  const message = 'without an Ed25519 private key in PEM'
+  expect(() => openLogSigner(config, { create: true })).toThrow(message)
 })
 
 test('a later checkpoint is never replaced by an earlier one', () => {

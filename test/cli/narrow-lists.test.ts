@@ -25,18 +25,9 @@ await pubring(['project', 'create', 'empty'])
 await pubring(['key', 'add', keyFile('lone.pem'), '--label', 'lone', '--inactive', '-p', 'empty'])
 const apiKey = ['--name', 'deployment of the orders service', '--role', 'registrar']
 await pubring(['api-key', 'create', ...apiKey, '--expires', '90d'])
-const provider = [
-  '--issuer',
-  'https://gitlab.example.com',
-  '--audience',
-  'https://keys.example.com',
-]
-const rule = ['--for', 'workloads', '--name', 'orders pipeline', '--condition', 'project_id=42']
-await pubring(['access-rule', 'create', ...rule, ...provider])
-const privateKey = shell.file(
-  'keys.json',
-  JSON.stringify({ keys: [{ kty: 'oct', k: 'c2VjcmV0' }] }),
-)
+const rule = ['--issuer', 'https://gitlab.example.com', '--condition', 'project_id=42']
+await pubring(['access-rule', 'create', '--name', 'orders pipeline', ...rule])
+const privateKey = shell.file('keys.json', '{"keys": [{"kty": "oct", "k": "c2VjcmV0"}]}')
 
 const lists: [string[], RegExp][] = [
   [['key', 'list'], /^KID +LABEL +ALGORITHM +STATE +CREATED +EXPIRES\n/],

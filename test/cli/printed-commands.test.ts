@@ -2,12 +2,10 @@ import { execFileSync } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { PassThrough } from 'node:stream'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { createProgram } from '../../packages/cli/src/program.ts'
 import { sendImport } from '../support/app/imports.ts'
 import { ecKey, rsaKey } from '../support/keys/pem.ts'
-import { openShell, type Ran, startShell } from './support.ts'
+import { openShell, programFor, type Ran, startShell } from './support.ts'
 
 /*
  * The commands that hints and messages print, each at the end of its line. Each is run here in the
@@ -187,19 +185,6 @@ describe('a rotation', () => {
     expect(choices).toHaveLength(2)
     const [, choice = ''] = choices[0] ?? []
     expect((await pubring(...rotate, ...choice.split(' '))).stderr).toMatch(/3\. Now switch/)
-  })
-})
-
-describe('a confirmation', () => {
-  test('is repeated with --yes', async () => {
-    const where = await createProject('last')
-    const kid = await add('last', ...where)
-    const deactivate = ['key', 'deactivate', kid, ...where]
-    const ran = await pubring(...deactivate)
-    expect(ran.stderr).toContain('hint: To confirm, repeat with --yes. Nothing was changed.\n')
-    expect(await isActive(kid, where)).toBe(true)
-    expect((await pubring(...deactivate, '--yes')).code).toBe(0)
-    expect(await isActive(kid, where)).toBe(false)
   })
 })
 
@@ -418,7 +403,7 @@ const testedIn: Readonly<Record<string, string>> = {
   'server/src/features/events/contract.ts: ledger verify': 'test/cli/ledger-verify.test.ts',
   'server/src/features/health/contract.ts: backup': 'test/e2e/backup.test.ts',
   'server/src/features/log/contract.ts: ledger verify': 'test/console/history-proof.test.ts',
-  'server/src/features/log/faults.ts: check': 'test/cli/ledger.test.ts',
+  'server/src/features/log/faults.ts: check': 'test/cli/ledger-verify.test.ts',
   'server/src/features/log/faults.ts: log restart': 'test/e2e/log.test.ts',
   'server/src/features/log/http.ts: doctor': 'test/cli/doctor.test.ts',
   'server/src/features/log/signing.ts: serve': 'test/e2e/first-start.test.ts',
@@ -428,24 +413,14 @@ const testedIn: Readonly<Record<string, string>> = {
   'server/src/features/sign-in/http/browser.ts: login': 'test/cli/login.test.ts',
   'server/src/features/sign-in/sessions.ts: serve': 'test/e2e/first-start.test.ts',
   'server/src/first-start.ts: serve': 'test/e2e/first-start.test.ts',
-  'server/src/kernel/faults.ts: check': 'test/cli/ledger.test.ts',
-  'server/src/kernel/ledger/contradictions.ts: check': 'test/cli/ledger.test.ts',
+  'server/src/kernel/faults.ts: check': 'test/cli/ledger-verify.test.ts',
+  'server/src/kernel/ledger/contradictions.ts: check': 'test/cli/ledger-verify.test.ts',
   'server/src/kernel/storage/errors.ts: check': 'test/cli/broken-databases.test.ts',
   'server/src/kernel/storage/errors.ts: doctor': 'test/cli/doctor-faults.test.ts',
 }
 
 test('every command that a file prints is run by a test', () => {
-  const output = () => new PassThrough()
-  const program = createProgram({
-    env: {},
-    stdin: output(),
-    stdout: output(),
-    stderr: output(),
-    exitCode: 0,
-    json: false,
-    interruptSignal: () => new AbortController().signal,
-    lowerPriority: () => {},
-  })
+  const program = programFor()
   /** The command in a text, with its options. */
   const templateOf = (text: string) => {
     const names: string[] = []

@@ -54,40 +54,19 @@ test('a user without a home and an entry in the database of users has no profile
   expect([code, stderr]).toEqual([0, expect.stringContaining('has no keys')])
 })
 
-test.each([
-  ['a list', ['key', 'list']],
-  ['an export', ['export']],
-])(
-  '%s that cannot be written is one line of error, without a success message',
-  async (_name, args) => {
-    await spawnPubring(['key', 'add', '-', '--label', 'some'], { input: ecKey().publicKeyPem })
-    const { code, stderr } = await spawnPubring(args, { script: 'exec "$0" "$@" > /dev/full' })
-    expect({ code, stderr }).toEqual({
-      code: 70,
-      stderr: 'pubring: The output cannot be written (ENOSPC).\n',
-    })
-  },
-)
-
-test('key add reads standard input and prints the kid, in a pipe without colors', async () => {
-  const input = ecKey().publicKeyPem
-  const { code, stdout, stderr } = await spawnPubring(['key', 'add', '-', '--label', 'piped'], {
-    input,
+test('an output that cannot be written is one line of error', async () => {
+  await spawnPubring(['key', 'add', '-', '--label', 'some'], { input: ecKey().publicKeyPem })
+  const { code, stderr } = await spawnPubring(['export'], { script: 'exec "$0" "$@" > /dev/full' })
+  expect({ code, stderr }).toEqual({
+    code: 70,
+    stderr: 'pubring: The output cannot be written (ENOSPC).\n',
   })
-  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^[0-9a-f-]{36}\n$/) })
-  expect(stderr).toMatch(/^Registered “piped”/)
 })
 
-test.each([
-  [['key', 'list'], /^$/],
-  [['key', 'show', 'missing'], /^pubring: /],
-])('a closed pipe ends %j without an error', async (args, message) => {
+test('a closed pipe ends a command without an error', async () => {
   const script = '{ "$0" "$@"; echo "code $?" >&2; } | true'
-  const { stdout, stderr } = await spawnPubring(args, { script })
-  expect(stdout).toBe('')
-  const [, before, code] = /^([\s\S]*)code (\d+)\n$/.exec(stderr) ?? []
-  expect(before).toMatch(message)
-  expect(Number(code)).toBe(args.includes('missing') ? 6 : 0)
+  const { stdout, stderr } = await spawnPubring(['key', 'list'], { script })
+  expect({ stdout, stderr }).toEqual({ stdout: '', stderr: 'code 0\n' })
 })
 
 describe('an untrusted certificate authority', () => {

@@ -35,16 +35,8 @@ test('create prints the address alone, list shows what came of it, delete ends i
 test('every option reaches the link', async () => {
   const returnUrl = 'https://platform.example.com/done'
   const options = ['--new-keys', 'active', '--return-url', returnUrl, '--expires', '2d']
-  const made = await link(
-    'create',
-    '-n',
-    'all',
-    ...options,
-    '--algorithm',
-    'EdDSA',
-    'ES256',
-    '--json',
-  )
+  const algorithms = ['--algorithm', 'EdDSA', 'ES256']
+  const made = await link('create', '-n', 'all', ...options, ...algorithms, '--json')
   expect(documentOf(made)).toMatchObject({
     note: 'all',
     newKeys: 'active',

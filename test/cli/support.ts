@@ -4,8 +4,11 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
+import type { Command } from 'commander'
 import { expect } from 'vitest'
+import { createProgram } from '../../packages/cli/src/program.ts'
 import { run } from '../../packages/cli/src/run.ts'
+import type { Terminal } from '../../packages/cli/src/terminal/terminal.ts'
 import { startApp, type TestApp } from '../support/app/app.ts'
 import { endLater } from '../support/ending.ts'
 import { expectNoSecret } from '../support/secrets.ts'
@@ -106,6 +109,21 @@ async function runIn(
   })
   await new Promise(setImmediate)
   return { code, ...written }
+}
+
+/** All commands, as a terminal of this kind has them. */
+export function programFor(terminal: Partial<Terminal> = {}): Command {
+  return createProgram({
+    env: {},
+    stdin: new PassThrough(),
+    stdout: new PassThrough(),
+    stderr: new PassThrough(),
+    exitCode: 0,
+    json: false,
+    interruptSignal: () => new AbortController().signal,
+    lowerPriority: () => {},
+    ...terminal,
+  })
 }
 
 /** Types each answer once its question appears on the screen. */

@@ -6,11 +6,9 @@ import { rememberSecret } from '../support/secrets.ts'
 import { type ServerProcess, startServer, temporaryFolder } from '../support/server/process.ts'
 
 const { folder } = temporaryFolder()
-let server: ServerProcess
-
 const started = await startServer(folder)
-server = started
 const first = started.apiKey
+let server: ServerProcess = started
 
 const shell = openShell(() => ({
   PUBRING_DATABASE_URL: `sqlite:${join(folder, 'data/pubring.db')}`,
@@ -59,15 +57,10 @@ describe('pubring api-key create --admin', () => {
   })
 
   test.each([
-    [['api-key', 'create'], 64, /With --admin it is created in the database directly/],
-    [['api-key', 'create', '--admin', '--name', ''], 3, /name is empty/],
-    [
-      ['api-key', 'create', '--admin', '--database-url', `sqlite:${folder}/typo.db`],
-      66,
-      /no database at/,
-    ],
-  ])('%j creates nothing: exit code %i', async (args, exitCode, message) => {
-    const { code, stdout, stderr } = await pubring(...args)
+    [['--name', ''], 3, /name is empty/],
+    [['--database-url', `sqlite:${folder}/typo.db`], 66, /no database at/],
+  ])('with %j it creates nothing: exit code %i', async (args, exitCode, message) => {
+    const { code, stdout, stderr } = await pubring('api-key', 'create', '--admin', ...args)
     expect({ code, stdout }).toEqual({ code: exitCode, stdout: '' })
     expect(stderr).toMatch(message)
     expect(existsSync(join(folder, 'typo.db'))).toBe(false)

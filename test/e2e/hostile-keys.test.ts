@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { tag } from '../../packages/intake/src/encoding/der.ts'
-import { encode, encodeOid } from '../../packages/intake/src/encoding/der-writer.ts'
-import { fixture, none, pem, rsaNumbers, spki } from '../support/keys/intake.ts'
+import { encode } from '../../packages/intake/src/encoding/der-writer.ts'
+import { fixture, none, pem } from '../support/keys/intake.ts'
 import { readJson, startServer, temporaryFolder } from '../support/server/process.ts'
 import { expectWithin } from '../support/timing.ts'
 
@@ -10,25 +10,10 @@ const { folder } = temporaryFolder()
 
 const server = await startServer(folder)
 
-const curves = {
-  'P-256': '1.2.840.10045.3.1.7',
-  'P-384': '1.3.132.0.34',
-  'P-521': '1.3.132.0.35',
-} as const
-
-function atInfinity(curve: keyof typeof curves): string {
-  return pem(spki('1.2.840.10045.2.1', encodeOid(curves[curve]), Uint8Array.of(0)))
-}
-
 function nested(depth: number): Uint8Array {
   let inner: Uint8Array = none
   for (let level = 0; level < depth; level += 1) inner = encode(tag.sequence, inner)
   return inner
-}
-
-/** An RSA key with arbitrary bytes as its numbers. */
-function rsa(n: Uint8Array, e: Uint8Array): string {
-  return pem(spki('1.2.840.113549.1.1.1', Uint8Array.of(5, 0), rsaNumbers(n, e)))
 }
 
 const repeated = (text: string, length: number) => text.repeat(Math.floor(length / text.length))
@@ -40,55 +25,21 @@ const tooLong = (length: number) => ({
   'a large PUBLIC KEY block': pem(new Uint8Array(length / 2)),
 })
 
-/** Each of these has frozen, crashed or compromised services with lenient parsers. */
+/** Each of these has frozen or crashed services; the tests of the intake have more of them. */
 const hostile: Record<string, [code: string, text: string]> = {
   'a public key that asks for a pass phrase': [
     'pem_headers_unsupported',
     fixture('keys/pem/proc-type-header.pem'),
   ],
-  'the same under RSA PUBLIC KEY': [
-    'pem_headers_unsupported',
-    fixture('keys/pem/proc-type-header.pem').replaceAll('PUBLIC KEY', 'RSA PUBLIC KEY'),
-  ],
   'an encrypted private key': [
     'private_key_submitted',
     fixture('material/private_pkcs8_encrypted.pem'),
   ],
-  'the same with a label of a public key': [
-    'private_key_submitted',
-    fixture('material/private_pkcs8_encrypted.pem').replaceAll('ENCRYPTED PRIVATE', 'PUBLIC'),
-  ],
-  'the point at infinity of P-256': ['ec_point_invalid', atInfinity('P-256')],
-  'the point at infinity of P-384': ['ec_point_invalid', atInfinity('P-384')],
-  'the point at infinity of P-521': ['ec_point_invalid', atInfinity('P-521')],
   'explicit curve parameters': [
     'ec_explicit_parameters',
     fixture('keys/ec/p256-explicit-generator-is-key.pem'),
   ],
-  'the exponent 1': ['rsa_exponent_invalid', fixture('keys/rsa/e-1.pem')],
-  'the exponent 0': ['rsa_exponent_invalid', fixture('keys/rsa/e-0.pem')],
-  'a modulus of zero': ['rsa_modulus_not_positive', fixture('keys/rsa/zero-modulus.pem')],
-  'the identity of Ed25519': [
-    'okp_point_small_order',
-    pem(spki('1.3.101.112', none, Uint8Array.of(1, ...new Uint8Array(31)))),
-  ],
-  'ML-DSA that verifies everything (t1 = 0)': [
-    'akp_degenerate',
-    fixture('keys/akp/ml-dsa-65-t1-zero.pem'),
-  ],
-  'ML-DSA that verifies everything (t1 = -1)': [
-    'akp_degenerate',
-    fixture('keys/akp/ml-dsa-44-t1-all-ff.pem'),
-  ],
   'a modulus of 65,536 bits': ['rsa_modulus_too_large', fixture('keys/rsa/bits-65536.pem')],
-  'an exponent of 90,000 bits': [
-    'rsa_modulus_too_small',
-    rsa(new Uint8Array(64).fill(0x7f), new Uint8Array(11_250).fill(0x55)),
-  ],
-  'a length of 2^32 - 1': [
-    'spki_der_invalid',
-    pem(Uint8Array.of(0x30, 0x84, 0xff, 0xff, 0xff, 0xff, 0x30, 0x00)),
-  ],
   'a length of 2^64 - 1': [
     'spki_der_invalid',
     pem(Uint8Array.of(0x30, 0x88, ...new Uint8Array(8).fill(0xff))),
