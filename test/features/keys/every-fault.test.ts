@@ -103,7 +103,7 @@ test('a private key comes first, wherever it is', async () => {
   })
 })
 
-test.each([null, ['RSA']])(
+test.each([null, ['RSA'], { name: 'RSA' }])(
   'the algorithm %j is wrong_type, and the detail names all',
   async (algorithm) => {
     const body = { name: 'a', algorithm, publicKeyPem: good }
