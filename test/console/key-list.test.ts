@@ -24,7 +24,7 @@ const page = await console_.open(`/projects/${projectId}/keys`)
 const table = () => page.getByRole('table', { name: 'Keys' })
 const rows = () => page.locator('tr[data-id]')
 const open = async (query: string) => {
-  await page.goto(`${console_.server.url}/console/#/projects/${projectId}/keys${query}`)
+  await console_.go(`/projects/${projectId}/keys${query}`)
   await rows().first().waitFor()
 }
 const heading = (name: string) => page.getByRole('heading', { level: 1, name, exact: true })
@@ -91,23 +91,21 @@ test('filters and order are in the URL, and survive a reload and the way back', 
   expect(await labels()).toEqual(sorted)
 })
 
-test('keys are filtered by state, expiry and kid, and counted by state', async () => {
+test('keys are filtered by state and kid, and counted by state', async () => {
   await open('')
   await expectRows(count)
   expect(await state('All').textContent()).toBe(`All${count}`)
   expect(await state('Off').textContent()).toBe(`Off${count * 0.9}`)
   await state('Off').click()
   await expectRows(count * 0.9)
-  await open('?expires=7')
-  await expectRows(1)
-  expect(await labels()).toEqual(['service 10, key 010'])
+  await open('?sort=expires')
+  await expect.poll(async () => (await labels())[0]).toBe('service 10, key 010')
   expect(await rows().first().locator('.warning').textContent()).toMatch(/^in \d days$/)
   const kid = (await rows().first().getAttribute('data-id')) ?? ''
   await open(`?q=${kid}`)
   await expectRows(1)
-  await page.getByLabel('Expiry').selectOption('never')
+  await page.getByLabel('Filter keys').fill('none has this')
   await page.getByText('No key matches').waitFor()
-  expect(await accessibilityViolations(page)).toEqual([])
   await page.getByRole('button', { name: 'Clear the filters' }).click()
   await expectRows(count)
 })
@@ -129,17 +127,16 @@ test('one confirmation identifies the selected keys, and says which of them fail
   const identity = /^service 8, key \d{3}([0-9a-f-]{36})off(EdDSA Ed25519|ES256 P-256)/
   const kids = shown.map((text) => identity.exec(text)?.[1] ?? '')
   expect(kids.filter((kid) => kid !== '')).toHaveLength(5)
-  expect(await accessibilityViolations(page)).toEqual([])
   const [first = '', gone = ''] = kids
   // Another admin deletes one meanwhile.
-  await console_.client.keys.delete(projectId, gone)
+  await client.keys.delete(projectId, gone)
   await dialog.getByRole('button', { name: 'Activate 5 keys' }).click()
   await dialog.getByRole('heading', { name: '4 of 5 keys activated' }).waitFor()
   const reason = dialog.locator(`tr[data-id="${gone}"] [data-failed]`)
   expect(await reason.textContent()).toContain('no key')
   expect(await dialog.locator(`tr[data-id="${first}"]`).textContent()).toContain('Done')
   expect(await accessibilityViolations(page)).toEqual([])
-  expect(await console_.client.keys.get(projectId, first)).toMatchObject({ active: true })
+  expect(await client.keys.get(projectId, first)).toMatchObject({ active: true })
   await dialog.getByRole('button', { name: 'Close' }).last().click()
   await dialog.waitFor({ state: 'detached' })
   await page.getByRole('button', { name: 'Clear selection' }).click()
@@ -159,24 +156,17 @@ test('an outage stops a change of many keys, which can be continued', async () =
   await page.unrouteAll()
   await dialog.getByRole('button', { name: 'Try 20 keys again' }).click()
   await dialog.waitFor({ state: 'detached' })
-  const keys = await console_.client.keys.list(projectId, { active: true })
+  const keys = await client.keys.list(projectId, { active: true })
   expect(keys.filter(({ label }) => label.startsWith('service 9,'))).toHaveLength(20)
 })
 
 test('changes of a few keys are shown without the list being loaded again', async () => {
-  await page.goto(`${console_.server.url}/console/#/projects/${projectId}/keys?q=elsewhere`)
+  await console_.go(`/projects/${projectId}/keys?q=elsewhere`)
   await page.getByText('No key matches').waitFor()
   const requested: string[] = []
   page.on('request', (request) => requested.push(new URL(request.url()).pathname))
   const shown = async () => (await labels()).toSorted()
-  const { publicKeyPem } = ecKey()
-  const create = {
-    name: 'elsewhere, new',
-    algorithm: 'ES256',
-    publicKeyPem,
-    active: false,
-  } as const
-  const { kid } = await client.keys.create(projectId, create)
+  const kid = await console_.register(projectId, 'elsewhere, new', { active: false })
   await expect.poll(shown).toEqual(['elsewhere, new'])
   await client.keys.update(projectId, kid, { label: 'elsewhere, renamed' })
   await expect.poll(shown).toEqual(['elsewhere, renamed'])

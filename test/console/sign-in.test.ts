@@ -1,15 +1,17 @@
+import { hash, randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { runCommand } from '../support/console/commands.ts'
 import {
   accessibilityViolations,
   openConsole,
+  openStranger,
   readableTexts,
   type TestConsole,
 } from '../support/console/console.ts'
+import { rememberSecret } from '../support/secrets.ts'
 import { freePort } from '../support/server/process.ts'
 import {
   clientId,
@@ -53,7 +55,6 @@ beforeAll(async () => {
     role: 'writer',
     project: 'default',
   })
-  await client.projects.create({ name: 'unseen' })
 })
 afterAll(async () => {
   await console_.close()
@@ -65,11 +66,7 @@ afterAll(async () => {
 async function open(route: string, subject: string, groups: string[]): Promise<Page> {
   const claims = { name: `${subject} of Example`, email: `${subject}@example.com`, groups }
   provider.person = { subject, claims }
-  const context = await console_.browser.newContext({
-    ignoreHTTPSErrors: true,
-    reducedMotion: 'reduce',
-  })
-  const page = await context.newPage()
+  const page = await openStranger(console_, { ignoreHTTPSErrors: true })
   await page.goto(`${url}/console/#${route}`)
   await page.getByRole('link', { name: buttonText }).click()
   return page
@@ -109,10 +106,8 @@ test('a person signs in, and the ledger names them', async () => {
   const menu = page.getByRole('menu')
   await menu.getByText('admin of all projects').waitFor()
   await menu.getByText('ada@example.com').waitFor()
-  expect(await accessibilityViolations(page)).toEqual([])
   const [cookie] = await page.context().cookies(url)
   expect(await readableTexts(page)).not.toContain(cookie?.value)
-  await page.context().close()
 })
 
 test('what needs a recent sign-in is done after it, with nothing typed again', async () => {
@@ -131,7 +126,6 @@ test('what needs a recent sign-in is done after it, with nothing typed again', a
   expect((await console_.client.apiKeys.list()).filter(({ name }) => name === 'an admin')).toEqual([
     expect.objectContaining({ role: 'admin' }),
   ])
-  await page.context().close()
 })
 
 test('the request to sign in again says what it is for, and goes with the page', async () => {
@@ -147,25 +141,13 @@ test('the request to sign in again says what it is for, and goes with the page',
   expect(await page.getByRole('dialog').count()).toBe(0)
   const rules = await console_.client.accessRules.list()
   expect(rules.map(({ name }) => name)).toContain('payments')
-  await page.context().close()
-})
-
-test('a person has only the roles that their claims give', async () => {
-  const page = await open('/', 'grace', ['payments'])
-  await page.getByRole('heading', { name: 'default' }).waitFor()
-  await page.getByRole('button', { name: 'Register a key' }).waitFor()
-  for (const name of ['API keys', 'Access rules', 'People', 'History']) {
-    expect(await page.getByRole('link', { name }).count()).toBe(0)
-  }
-  await page.goto(`${url}/console/#/projects/unseen`)
-  await page.getByText('Project not found').waitFor()
-  await page.context().close()
 })
 
 test('a change of a rule says who loses access, and asks when it is oneself', async () => {
-  await (await open('/', 'edsger', ['platform']))
-    .getByRole('navigation', { name: 'Main' })
-    .waitFor()
+  for (const [person, group] of Object.entries({ edsger: 'platform', grace: 'payments' })) {
+    const page = await open('/', person, [group])
+    await page.getByRole('navigation', { name: 'Main' }).waitFor()
+  }
   const page = await open('/access-rules', 'ada', ['platform'])
   await page.getByRole('button', { name: 'Edit platform' }).click()
   const dialog = page.getByRole('dialog')
@@ -185,7 +167,7 @@ test('a change of a rule says who loses access, and asks when it is oneself', as
   await dialog.getByText('Lose access: you').waitFor()
   await dialog.getByRole('button', { name: 'Deactivate' }).click()
   await dialog.getByText('Still needed: your consent.').waitFor()
-  expect(await accessibilityViolations(page)).toEqual([])
+  expect(await accessibilityViolations(page, '[role=dialog]')).toEqual([])
   expect(await console_.client.accessRules.get(platformRule)).toMatchObject({ active: true })
   await consent.check()
   await dialog.getByRole('button', { name: 'Show curl command' }).click()
@@ -193,14 +175,12 @@ test('a change of a rule says who loses access, and asks when it is oneself', as
   await dialog.getByRole('button', { name: 'Deactivate' }).click()
   await page.getByRole('heading', { name: 'Your session has ended' }).waitFor()
   await console_.client.accessRules.update(platformRule, { active: true })
-  await page.context().close()
 })
 
 test('without a rule there is no entry, and the page shows the claims', async () => {
   const page = await open('/', 'mallory', ['visitors'])
   await page.getByRole('heading', { name: 'No access' }).waitFor()
   await page.getByText('["visitors"]').waitFor()
-  await page.context().close()
 })
 
 test('a change of a rule takes the access with the next request, and typed text stays', async () => {
@@ -218,7 +198,6 @@ test('a change of a rule takes the access with the next request, and typed text 
   await signInAgain(page)
   // The action was repeated, and opened the new project.
   await page.getByRole('heading', { name: 'half-done' }).waitFor()
-  await page.context().close()
 })
 
 test('signing out ends the session at the provider too', async () => {
@@ -230,33 +209,15 @@ test('signing out ends the session at the provider too', async () => {
   await page.getByRole('link', { name: buttonText }).waitFor()
   expect(await page.context().cookies(url)).toEqual([])
   expect(await page.evaluate('JSON.stringify({ ...sessionStorage })')).toBe('{}')
-  await page.context().close()
-})
-
-test('a logout at the provider ends the session by the back channel', async () => {
-  const page = await open('/projects/default', 'ada', ['platform'])
-  await page.getByRole('tab', { name: 'Keys' }).waitFor()
-  const event = 'http://schemas.openid.net/event/backchannel-logout'
-  const token = await provider.sign({ sub: 'ada', events: { [event]: {} } })
-  const body = new URLSearchParams({ logout_token: token })
-  const answer = await fetch(`${url}/sign-in/back-channel-logout`, { method: 'POST', body })
-  expect(answer.status).toBe(200)
-  await visitSessions(page)
-  await page.getByRole('heading', { name: 'Your session has ended' }).waitFor()
-  await page.getByRole('button', { name: 'Sign out' }).click()
-  await page.getByRole('link', { name: buttonText }).waitFor()
-  await page.context().close()
 })
 
 test('an API key is behind the button of the provider', async () => {
-  const page = await (await console_.browser.newContext()).newPage()
+  const page = await openStranger(console_)
   await page.goto(`${url}/console/`)
   await page.getByRole('button', { name: 'Use an API key' }).click()
-  expect(await accessibilityViolations(page)).toEqual([])
   await page.getByLabel('API key', { exact: true }).fill(console_.apiKey)
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
   await page.getByRole('heading', { name: 'Projects' }).waitFor()
-  await page.context().close()
 })
 
 test('the actions of a person are found from the list of people, by a whole name', async () => {
@@ -276,42 +237,60 @@ test('the actions of a person are found from the list of people, by a whole name
 test('an admin ends sessions, and erases a person', async () => {
   const grace = await open('/', 'grace', ['payments'])
   await grace.getByRole('heading', { name: 'default' }).waitFor()
-  const page = await console_.open('/sessions')
-  const row = page.getByRole('row', { name: /grace of Example/ }).first()
-  await row.getByRole('button', { name: 'Actions for grace of Example' }).click()
-  await page.getByRole('menuitem', { name: 'End all sessions of this person' }).click()
-  expect(await accessibilityViolations(page)).toEqual([])
-  await page.getByRole('button', { name: 'End all sessions' }).click()
-  await row.waitFor({ state: 'detached' })
+  const page = await console_.open('/people')
+  const actions = page.getByRole('button', { name: 'Actions for grace of Example' })
+  await actions.click()
+  await page.getByRole('menuitem', { name: 'End all sessions' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('button', { name: 'End all sessions' }).click()
+  await dialog.waitFor({ state: 'detached' })
   await visitSessions(grace)
   await grace.getByRole('heading', { name: 'Your session has ended' }).waitFor()
-  await page.getByRole('link', { name: 'People' }).click()
-  await page.getByRole('button', { name: 'Actions for grace of Example' }).click()
+  await actions.click()
   await page.getByRole('menuitem', { name: 'Erase' }).click()
-  expect(await accessibilityViolations(page)).toEqual([])
-  await page.getByRole('button', { name: 'Erase person' }).click()
+  expect(await accessibilityViolations(page, '[role=dialog]')).toEqual([])
+  await dialog.getByRole('button', { name: 'Erase person' }).click()
   await page.getByText('grace of Example').first().waitFor({ state: 'detached' })
   expect((await console_.client.people.list()).map(({ subject }) => subject)).not.toContain('grace')
-  await grace.context().close()
 })
 
-test('the curl commands beside the buttons end the sessions of a person, and erase them', async () => {
-  const grace = await open('/', 'grace', ['payments'])
-  await grace.getByRole('heading', { name: 'default' }).waitFor()
-  const { client, apiKey } = console_
-  const isGrace = ({ name = '' }) => name.startsWith('grace')
+/** Signs in on the command line, as `pubring login` does with the approval of the page. */
+async function logIn(page: Page, client: string): Promise<void> {
+  const port = 50_123
+  const codeVerifier = randomBytes(32).toString('base64url')
+  const login = {
+    port: String(port),
+    code_challenge: hash('sha256', codeVerifier, 'base64url'),
+    state: randomBytes(16).toString('base64url'),
+    client,
+  }
+  const headers = { 'x-api-key': 'session' }
+  const approval = await page.request.post(`${url}/sign-in/cli`, { headers, data: login })
+  const code = new URL((await approval.json()).url).searchParams.get('code') ?? ''
+  rememberSecret('a code', code.split('.')[0] ?? '')
+  const data = { code, codeVerifier, port }
+  const issued = await (await page.request.post(`${url}/v1/session-keys`, { data })).json()
+  rememberSecret('an API key', issued.apiKey)
+  rememberSecret('a renewal secret', issued.renewalSecret)
+}
+
+test('sessions are told apart by browser, address and command line', async () => {
+  await console_.client.sessions.create()
   const page = await console_.open('/sessions')
-  await page.getByRole('button', { name: 'Actions for grace of Example' }).first().click()
-  await page.getByRole('menuitem', { name: 'End all sessions of this person' }).click()
-  await runCommand(page.getByRole('dialog'), apiKey)
-  expect((await client.sessions.list()).filter(isGrace)).toEqual([])
-  await console_.show('/people')
-  expect(await runCommand(page, apiKey)).toContainEqual(
-    expect.objectContaining({ subject: 'grace' }),
-  )
-  await page.getByRole('button', { name: 'Actions for grace of Example' }).click()
-  await page.getByRole('menuitem', { name: 'Erase' }).click()
-  await runCommand(page.getByRole('dialog'), apiKey)
-  expect((await client.people.list()).map(({ subject }) => subject)).not.toContain('grace')
-  await grace.context().close()
+  await logIn(page, 'ada@laptop')
+  await page.reload()
+  const here = page.getByRole('row').filter({ hasText: 'this browser' })
+  await here.getByText('Chrome on Linux').waitFor()
+  await here.getByText('127.0.0.1').waitFor()
+  const commandLine = page.getByRole('row').filter({ hasText: 'ada@laptop' })
+  await commandLine
+    .getByText('command line, 127.0.0.1, approved in Chrome on Linux at 127.0.0.1')
+    .waitFor()
+  await page.getByText('unknown', { exact: true }).first().waitFor()
+  await commandLine.getByRole('button').click()
+  await page.getByRole('menuitem', { name: 'End session', exact: true }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByText('ada@laptop').waitFor()
+  await dialog.getByRole('button', { name: 'End session' }).click()
+  await commandLine.waitFor({ state: 'detached' })
 })

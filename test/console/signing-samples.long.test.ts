@@ -4,11 +4,10 @@ import { join } from 'node:path'
 import process from 'node:process'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { openConsole } from '../support/console/console.ts'
+import { openConsole, openStranger } from '../support/console/console.ts'
 import {
   checkToken,
   createLink,
-  openStranger,
   programOf,
   registerKey,
 } from '../support/console/registration-links.ts'
@@ -65,7 +64,6 @@ test.each([
   await registerKey(page, key.publicKeyPem)
   expect(await page.getByRole('tab').allTextContents()).toEqual(languages)
   for (const program of programs) await expectValidToken(page, program)
-  await page.context().close()
 })
 
 test('a key of keytool is registered by its certificate, and Java signs with it', async () => {
@@ -80,5 +78,4 @@ test('a key of keytool is registered by its certificate, and Java signs with it'
   await page.goto(await createLink(console_, { newKeys: 'active' }))
   await registerKey(page, certificate)
   await expectValidToken(page, java)
-  await page.context().close()
 })

@@ -8,9 +8,7 @@ const label = 'orders <b>spring</b> {{7*7}}'
 const console_ = await openConsole()
 const project = await console_.client.projects.get('default')
 const issuer = (await console_.client.jwks.discovery(project.id)).issuer
-const { publicKeyPem } = pair
-const key = { name: label, algorithm: 'ES256' as const, publicKeyPem }
-const kid = (await console_.client.keys.create(project.id, key)).kid
+const kid = await console_.register(project.id, label, { publicKeyPem: pair.publicKeyPem })
 
 const seconds = (offset: number) => Math.floor(Date.now() / 1_000) + offset
 const tokenWith = (claims: object, header: object = { kid }) =>
@@ -88,33 +86,13 @@ describe('a valid token', () => {
 })
 
 describe('an invalid token', () => {
-  test.each([
-    ['expired', () => tokenWith({ exp: seconds(-60) }), 'token_expired', 'The token has expired'],
-    [
-      'of an unknown key',
-      () => tokenWith({}, { kid: '01900000-0000-7000-8000-000000000000' }),
-      'kid_unknown',
-      'This project has no key with this kid',
-    ],
-    [
-      'for another audience',
-      () => tokenWith({ aud: 'cats' }),
-      'audience_mismatch',
-      'The token is for another audience',
-    ],
-    ['cut short', () => 'eyJhbGciOi', 'malformed_token', 'This is not a complete JWT'],
-  ])('(%s) shows the failed step, the reason and what to do', async (...row) => {
-    const [, token, reason, title] = row
-    const page = await checked(token(), reason === 'audience_mismatch' ? { audience: 'dogs' } : {})
-    expect(await page.getByText(reason, { exact: true }).isVisible()).toBe(true)
-    expect(await page.getByText(title).isVisible()).toBe(true)
+  test('shows the failed step, the reason and what to do, and its claims as text', async () => {
+    const name = '<img src=x onerror=document.title=1>'
+    const page = await checked(tokenWith({ aud: 'cats', name }), { audience: 'dogs' })
+    expect(await page.getByText('audience_mismatch', { exact: true }).isVisible()).toBe(true)
+    expect(await page.getByText('The token is for another audience').isVisible()).toBe(true)
     expect(await countOf(page, 'failed')).toBe(1)
-  })
-
-  test('with script in its claims is shown as text', async () => {
-    const claim = '<img src=x onerror=document.title=1>'
-    const page = await checked(tokenWith({ name: claim, exp: 'soon' }))
-    expect(await page.getByLabel('Claims', { exact: true }).textContent()).toContain(claim)
+    expect(await page.getByLabel('Claims', { exact: true }).textContent()).toContain(name)
     expect(await page.title()).not.toBe('1')
   })
 
@@ -130,7 +108,7 @@ describe('an invalid token', () => {
 
 test('a token is decoded, and the error shown, while offline', async () => {
   const page = await console_.show(`/projects/${project.id}/verify`)
-  await page.getByLabel('Token', { exact: true }).fill(tokenWith({ tenant: 'acme' }))
+  await page.getByLabel('Token', { exact: true }).fill(tokenWith({ tenant: 'acme', exp: 'soon' }))
   await page.context().setOffline(true)
   await page.getByRole('button', { name: 'Check token' }).click()
   await page.getByText('The service cannot be reached').first().waitFor()
@@ -140,21 +118,14 @@ test('a token is decoded, and the error shown, while offline', async () => {
   await page.context().setOffline(false)
 })
 
-test('the curl command contains neither the token nor the API key', async () => {
+test('a token is checked as of an earlier time, and is not in the curl command', async () => {
   const page = await console_.show(`/projects/${project.id}/verify`)
   const token = tokenWith({})
   await page.getByLabel('Token', { exact: true }).fill(token)
   await page.getByRole('button', { name: 'Show curl command' }).click()
   const command = (await page.getByLabel('curl command').first().textContent()) ?? ''
-  expect(command).toContain(`/v1/projects/${project.id}/token-checks`)
   expect(command).toContain('X-Api-Key: $PUBRING_API_KEY')
   expect(command).not.toContain(token)
-  expect(command).not.toContain(console_.apiKey)
-})
-
-test('a token is checked as of an earlier time', async () => {
-  const page = await console_.show(`/projects/${project.id}/verify`)
-  await page.getByLabel('Token', { exact: true }).fill(tokenWith({}))
   await page.getByLabel('At (your local time)').fill('2020-01-01T00:00')
   await page.getByRole('button', { name: 'Check token' }).click()
   await page.getByText('The key was not active at 2020-01-01T').waitFor()

@@ -44,9 +44,6 @@ export function History({ project }: { project?: Project }) {
   const nameOf = useNames(ledger?.id, entries)
   useLiveHistory(ofAll, ledger?.id)
   const events = entries.flatMap((entry) => ('event' in entry ? [entry.event] : []))
-  const path = ofAll
-    ? `/history?${new URLSearchParams({ ...historyQuery(filter) })}`
-    : `/projects/${project.id}/events?${new URLSearchParams({ ...eventQuery(filter), order: 'desc' })}`
   return (
     <Stack>
       {(ledger !== undefined || filter.project === '') && (
@@ -87,7 +84,13 @@ export function History({ project }: { project?: Project }) {
           </>
         )}
       </QueryResult>
-      <CurlHint path={path} />
+      <CurlHint
+        send={({ events: api }) =>
+          ofAll
+            ? api.history(historyQuery(filter))
+            : api.list({ ...eventQuery(filter), order: 'desc', project: project.id })
+        }
+      />
     </Stack>
   )
 }

@@ -1,16 +1,16 @@
 import { Button, Checkbox, Group, type ModalProps, Stack, Text } from '@mantine/core'
-import { type Confirmation, PubringError } from '@pubring/client'
-import { useMutation } from '@tanstack/react-query'
+import { type Client, type Confirmation, PubringError } from '@pubring/client'
+import { type QueryKey, useMutation } from '@tanstack/react-query'
 import { type FormEvent, type ReactNode, useEffect, useId, useState } from 'react'
-import { type ApiRequest, CurlHint } from '../components/curl.tsx'
+import { CurlHint, type Send, useCommand } from '../components/curl.tsx'
 import { Dialog } from '../components/dialog.tsx'
 import { ErrorNotice, Notice } from '../components/states.tsx'
 import { UserText } from '../components/text.tsx'
 import { isSecretText } from '../keys/secret-text.ts'
 import { isObject } from '../keys/tokens.ts'
-import { useConnection } from '../session/session.tsx'
+import { useChange, useConnection } from '../session/session.tsx'
 
-type ActionFormProps = {
+type ActionFormProps<Result> = {
   children?: ReactNode
   action: string
   /** Names in the request to sign in again what the form does; `action` if absent. */
@@ -20,25 +20,33 @@ type ActionFormProps = {
   missing?: (string | false)[]
   /** The name of the draft of the input: dropped when the form is sent or cancelled. */
   draft?: string
-  request?: ApiRequest | undefined
   /** `confirmation`: whether the user gives up access of their own. */
-  run(confirmation: Confirmation): Promise<unknown>
+  send(client: Client, confirmation: Confirmation): Promise<Result>
+  /** What to show as a command in place of `send`, which may have a secret; false for nothing. */
+  shown?: Send | false | undefined
+  /** Everything is read again whose key begins with one of these. */
+  changes?: readonly QueryKey[]
+  onSent?(result: Result): unknown
   onCancel?: (() => void) | undefined
 }
 
 const list = new Intl.ListFormat('en')
 
 /** A form that sends one API request. If it fails, the form keeps its input and shows the error. */
-export function ActionForm(props: ActionFormProps) {
-  const { children, action, purpose = action, danger = false, draft, request, run } = props
-  const { onCancel } = props
+export function ActionForm<Result>(props: ActionFormProps<Result>) {
+  const { children, action, purpose = action, danger = false, draft, onCancel } = props
+  const { send, shown, changes = [], onSent } = props
   const hint = useId()
   const { withSignIn } = useConnection()
   const [givenUp, setGivenUp] = useState(false)
-  const wanted = JSON.stringify(request)
+  const wanted = useCommand((client) => send(client, {}))
+  const change = useChange(...changes)
   const mutation = useMutation({
-    mutationFn: ({ confirmation }: { wanted: string | undefined; confirmation: Confirmation }) =>
-      withSignIn(() => run(confirmation), purpose),
+    async mutationFn({ confirmation }: { wanted: string; confirmation: Confirmation }) {
+      const sent = () => change((client) => send(client, confirmation))
+      const result = await withSignIn(sent, purpose)
+      await onSent?.(result)
+    },
     onSuccess: discard,
     // Consent is to one try of the request that was refused.
     onError: () => setGivenUp(false),
@@ -77,11 +85,9 @@ export function ActionForm(props: ActionFormProps) {
         ) : (
           mutation.isError && <ErrorNotice error={mutation.error} />
         )}
-        {request !== undefined && (
-          <CurlHint {...request} path={`${request.path}${consents ? '?confirm=self' : ''}`} />
-        )}
+        {shown !== false && <CurlHint send={shown ?? ((client) => send(client, confirmation))} />}
         <Group justify="flex-end" className="form-actions">
-          <Text id={hint} c="dimmed" role="status" flex={1} miw={missing.length && 110}>
+          <Text id={hint} c="dimmed" role="status">
             {missing.length > 0 && `Still needed: ${list.format(missing)}.`}
           </Text>
           {onCancel !== undefined && (
@@ -104,11 +110,12 @@ export function ActionForm(props: ActionFormProps) {
   )
 }
 
-type ActionDialogProps = Omit<ActionFormProps, 'onCancel'> &
+type ActionDialogProps<Result> = Omit<ActionFormProps<Result>, 'onCancel'> &
   Pick<ModalProps, 'size'> & { title: string; onClose(): void }
 
 /** An `ActionForm` in a dialog that closes when the request succeeds, and shows its notes before. */
-export function ActionDialog({ title, size = 'md', onClose, run, ...form }: ActionDialogProps) {
+export function ActionDialog<Result>(props: ActionDialogProps<Result>) {
+  const { title, size = 'md', onClose, onSent, ...form } = props
   const { draft } = form
   const [notes, setNotes] = useState('')
   // Otherwise the next dialog would show what was given up as if it were stored.
@@ -116,16 +123,16 @@ export function ActionDialog({ title, size = 'md', onClose, run, ...form }: Acti
     if (draft !== undefined) clearDraft(draft)
     onClose()
   }
-  const runAndClose = async (confirmation: Confirmation) => {
-    const result = await run(confirmation)
+  const finish = async (result: Result) => {
+    await onSent?.(result)
     if (isObject(result) && Array.isArray(result.notes)) setNotes(result.notes.join(' '))
     else onClose()
   }
   if (notes === '') {
-    const own = { purpose: title.replace(/\?$/, ''), ...form, run: runAndClose }
+    const own = { purpose: title.replace(/\?$/, ''), ...form }
     return (
       <Dialog onClose={cancel} title={title} size={size} closeOnClickOutside={draft === undefined}>
-        <ActionForm {...own} onCancel={onClose} />
+        <ActionForm {...own} onSent={finish} onCancel={onClose} />
       </Dialog>
     )
   }

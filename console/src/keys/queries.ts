@@ -10,8 +10,7 @@ import {
 } from '@pubring/client'
 import { useQueryClient } from '@tanstack/react-query'
 import { useCallback, useMemo } from 'react'
-import type { ApiRequest } from '../components/curl.tsx'
-import { useApi, useConnection } from '../session/session.tsx'
+import { useApi } from '../session/session.tsx'
 import { useKeyRefresh, useLedgerEvents } from './live.ts'
 
 export const useProject = (project: string | undefined) =>
@@ -25,12 +24,6 @@ export const useKeys = (projectId: string | undefined) =>
     ['keys', projectId],
     projectId && ((client, signal) => client.keys.list(projectId, { signal })),
   )
-
-export function useActiveKeys(projectId: string) {
-  return useApi(['keys', projectId, { active: true }], (client, signal) =>
-    client.keys.list(projectId, { active: true, signal }),
-  )
-}
 
 /** A key with its details, by its id or published kid. */
 export const useKey = (projectId: string, kid: string | undefined) =>
@@ -47,24 +40,16 @@ export function useDiscovery(projectId: string) {
   )
 }
 
-/** The changes of a key: the request of each, and a function that sends it and refreshes the keys. */
+/** The changes of a key, for the forms that send them. */
 export function useKeyChanges({ projectId, id }: JwtKey) {
-  const { client } = useConnection()
   const refresh = useKeyRefresh(projectId)
-  const change = async (send: (client: Client) => Promise<unknown>) => {
-    await send(client)
-    await refresh([id])
-  }
-  const path = `/projects/${projectId}/jwt-keys/${id}`
+  const onSent = () => refresh([id])
   return {
     update: (body: JwtKeyUpdate) => ({
-      request: { method: 'PATCH', path, body } satisfies ApiRequest,
-      run: () => change((client) => client.keys.update(projectId, id, body)),
+      send: (client: Client) => client.keys.update(projectId, id, body),
+      onSent,
     }),
-    remove: () => ({
-      request: { method: 'DELETE', path } satisfies ApiRequest,
-      run: () => change((client) => client.keys.delete(projectId, id)),
-    }),
+    remove: () => ({ send: (client: Client) => client.keys.delete(projectId, id), onSent }),
   }
 }
 

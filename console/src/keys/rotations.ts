@@ -1,6 +1,5 @@
-import type { Client, Project, Rotation, RotationCreate } from '@pubring/client'
-import type { ApiRequest } from '../components/curl.tsx'
-import { useApi, useChange } from '../session/session.tsx'
+import type { Rotation } from '@pubring/client'
+import { useApi } from '../session/session.tsx'
 import { useRefreshAt } from './live.ts'
 
 export const isUnderWay = ({ state }: Rotation): boolean =>
@@ -23,35 +22,8 @@ export function useRotations(projectId: string | undefined) {
   return query
 }
 
-const useRotationChange = (projectId: string) =>
-  useChange(['rotations', projectId], ['keys', projectId])
-
-export function useRotationChanges({ projectId, id }: Rotation) {
-  const change = useRotationChange(projectId)
-  const path = `/projects/${projectId}/rotations/${id}`
-  const requestOf = (request: ApiRequest, send: (client: Client) => Promise<unknown>) => ({
-    request,
-    run: () => change(send),
-  })
-  return {
-    /** With another token lifetime, if one is given. */
-    finish: (tokenLifetime: number | undefined) =>
-      requestOf({ method: 'POST', path: `${path}/finish` }, async (client) => {
-        if (tokenLifetime !== undefined) {
-          await client.rotations.update(projectId, id, { tokenLifetime })
-        }
-        await client.rotations.finish(projectId, id)
-      }),
-    abandon: () =>
-      requestOf({ method: 'DELETE', path }, (client) => client.rotations.abandon(projectId, id)),
-  }
-}
-
-/** Starts the rotation of a key; the function takes the kid of the new one. */
-export function useRotationStart(
-  { id: projectId }: Project,
-  rotation: Pick<RotationCreate, 'from' | 'tokenLifetime'>,
-) {
-  const change = useRotationChange(projectId)
-  return (to: string) => change((client) => client.rotations.start(projectId, { ...rotation, to }))
-}
+/** What changes of rotations change. */
+export const changedByRotations = (projectId: string) => [
+  ['rotations', projectId],
+  ['keys', projectId],
+]

@@ -14,7 +14,7 @@ import { EmptyState, PageHeader, QueryResult } from '../components/states.tsx'
 import { quoted, RelativeTime, rowNames, UserText } from '../components/text.tsx'
 import { nameOfPerson } from '../events/actor.tsx'
 import { ActionDialog, useOpenDialog } from '../forms/action-form.tsx'
-import { useApi, useChange, useRights, useSession } from '../session/session.tsx'
+import { useApi, useRights, useSession } from '../session/session.tsx'
 
 export function PeoplePage() {
   const query = useApi(['people'], (client, signal) => client.people.list({ signal }))
@@ -25,7 +25,7 @@ export function PeoplePage() {
         issuer and subject; name and email stand here alone, and can be erased.
       </PageHeader>
       <QueryResult query={query}>{(people) => <PeopleTable people={people} />}</QueryResult>
-      <CurlHint path="/people" />
+      <CurlHint send={(client) => client.people.list()} />
     </>
   )
 }
@@ -64,7 +64,7 @@ function PeopleTable({ people }: { people: Person[] }) {
         <DataTable rows={people} columns={[...personColumns, { title: 'Actions', cell: menu }]} />
       )}
       {open?.action === 'end-all' && person !== undefined && (
-        <EndSessions ofPerson={person.id} name={nameOfPerson(person)} onClose={close} />
+        <EndSessions person={person} onClose={close} />
       )}
       {open?.action === 'erase' && person !== undefined && (
         <ErasePerson person={person} onClose={close} />
@@ -85,24 +85,21 @@ const Identity = ({ person: { issuer, subject } }: { person: Person }) => (
   </TwoLines>
 )
 
-function ErasePerson({ person, onClose }: { person: Person; onClose(): void }) {
-  // Everything: events show the name too.
-  const change = useChange([])
-  return (
-    <ActionDialog
-      title={`Erase ${quoted(nameOfPerson(person))}?`}
-      action="Erase person"
-      danger
-      request={{ method: 'DELETE', path: `/people/${person.id}` }}
-      run={() => change((client) => client.people.delete(person.id))}
-      onClose={onClose}
-    >
-      <RowFacts name="The person" row={person} columns={personColumns} />
-      Name and email are erased for good, and all sessions end. The ledger keeps issuer and subject.
-      If an access rule still applies to the person, they can sign in again.
-    </ActionDialog>
-  )
-}
+const ErasePerson = ({ person, onClose }: { person: Person; onClose(): void }) => (
+  <ActionDialog
+    title={`Erase ${quoted(nameOfPerson(person))}?`}
+    action="Erase person"
+    danger
+    // Everything: events show the name too.
+    changes={[[]]}
+    send={(client) => client.people.delete(person.id)}
+    onClose={onClose}
+  >
+    <RowFacts name="The person" row={person} columns={personColumns} />
+    Name and email are erased for good, and all sessions end. The ledger keeps issuer and subject.
+    If an access rule still applies to the person, they can sign in again.
+  </ActionDialog>
+)
 
 /** The live sessions: the user's own or, for admins and auditors of all projects, all. */
 export function SessionsPage() {
@@ -115,7 +112,7 @@ export function SessionsPage() {
         session that is ended is rejected with its next request.
       </PageHeader>
       <QueryResult query={query}>{(sessions) => <SessionTable sessions={sessions} />}</QueryResult>
-      <CurlHint path="/sessions" />
+      <CurlHint send={(client) => client.sessions.list()} />
     </>
   )
 }
@@ -125,19 +122,15 @@ function SessionTable({ sessions }: { sessions: Session[] }) {
   const { self } = useSession()
   const mayEnd = ({ personId, apiKeyId }: Session) =>
     mayManage || (personId === self.person?.id && apiKeyId === self.apiKeyId)
-  const [open, setOpen] = useOpenDialog('session', ['end', 'end-all'])
+  const [open, setOpen] = useOpenDialog('session', ['end'])
   const session = sessions.find(({ id }) => id === open?.id)
   const nameOf = rowNames(sessions, ({ name }) => name)
   const menu = (row: Session) => {
-    const { id, personId, current } = row
-    const actionOf = (action: 'end' | 'end-all', label: string) => [
-      { label, isDangerous: true, onClick: () => setOpen({ action, id }) },
-    ]
-    const one = current
-      ? [{ label: 'Sign out to end this session' }]
-      : actionOf('end', 'End session')
-    const all = personId && mayManage ? actionOf('end-all', 'End all sessions of this person') : []
-    return mayEnd(row) && <ActionsMenu name={nameOf(row)} actions={[...one, ...all]} />
+    const end = () => setOpen({ action: 'end', id: row.id })
+    const action = row.current
+      ? { label: 'Sign out to end this session' }
+      : { label: 'End session', isDangerous: true, onClick: end }
+    return mayEnd(row) && <ActionsMenu name={nameOf(row)} actions={[action]} />
   }
   const columns: Column<Session>[] = [
     { title: 'Name', cell: (row) => <Named name={row.name} below={holderOf(row)} /> },
@@ -146,15 +139,11 @@ function SessionTable({ sessions }: { sessions: Session[] }) {
     { title: 'Last used', cell: ({ lastUseTime }) => <RelativeTime time={lastUseTime} /> },
     { title: 'Ends', cell: ({ expireTime }) => <RelativeTime time={expireTime} /> },
   ]
-  const close = () => setOpen(undefined)
   return (
     <Card withBorder padding="sm" mb="sm">
       <DataTable rows={sessions} columns={[...columns, { title: 'Actions', cell: menu }]} />
-      {open?.action === 'end' && session !== undefined && (
-        <EndSession session={session} columns={columns} onClose={close} />
-      )}
-      {open?.action === 'end-all' && session?.personId !== undefined && (
-        <EndSessions ofPerson={session.personId} name={session.name} onClose={close} />
+      {session !== undefined && (
+        <EndSession session={session} columns={columns} onClose={() => setOpen(undefined)} />
       )}
     </Card>
   )
@@ -180,38 +169,30 @@ function Origin({ session, sessions }: { session: Session; sessions: readonly Se
 
 type EndProps = { session: Session; columns: Column<Session>[]; onClose(): void }
 
-function EndSession({ session, columns, onClose }: EndProps) {
-  const { id, name } = session
-  const change = useChange(['sessions'])
-  return (
-    <ActionDialog
-      title={`End the session of ${quoted(name)}?`}
-      action="End session"
-      danger
-      request={{ method: 'DELETE', path: `/sessions/${id}` }}
-      run={() => change((client) => client.sessions.end(id))}
-      onClose={onClose}
-    >
-      <RowFacts name="The session" row={session} columns={columns} />
-      Its holder must sign in again.
-    </ActionDialog>
-  )
-}
+const EndSession = ({ session, columns, onClose }: EndProps) => (
+  <ActionDialog
+    title={`End the session of ${quoted(session.name)}?`}
+    action="End session"
+    danger
+    changes={[['sessions']]}
+    send={(client) => client.sessions.end(session.id)}
+    onClose={onClose}
+  >
+    <RowFacts name="The session" row={session} columns={columns} />
+    Its holder must sign in again.
+  </ActionDialog>
+)
 
-function EndSessions(props: { ofPerson: string; name: string; onClose(): void }) {
-  const { ofPerson, name, onClose } = props
-  const change = useChange(['sessions'])
-  return (
-    <ActionDialog
-      title={`End all sessions of ${quoted(name)}?`}
-      action="End all sessions"
-      danger
-      request={{ method: 'DELETE', path: `/sessions?person=${ofPerson}` }}
-      run={() => change((client) => client.sessions.endAll(ofPerson))}
-      onClose={onClose}
-    >
-      Every browser of this person must sign in again. To keep a person out, change the access rules
-      or the account at the OpenID provider.
-    </ActionDialog>
-  )
-}
+const EndSessions = ({ person, onClose }: { person: Person; onClose(): void }) => (
+  <ActionDialog
+    title={`End all sessions of ${quoted(nameOfPerson(person))}?`}
+    action="End all sessions"
+    danger
+    changes={[['sessions']]}
+    send={(client) => client.sessions.endAll(person.id)}
+    onClose={onClose}
+  >
+    Every browser of this person must sign in again. To keep a person out, change the access rules
+    or the account at the OpenID provider.
+  </ActionDialog>
+)

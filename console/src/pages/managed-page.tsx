@@ -9,7 +9,7 @@ import { type State, StateBadge, stateOf } from '../components/state-badge.tsx'
 import { EmptyState, PageHeader, QueryResult } from '../components/states.tsx'
 import { quoted, rowNames } from '../components/text.tsx'
 import { ActionDialog, useOpenDialog } from '../forms/action-form.tsx'
-import { useApi, useChange, useRights } from '../session/session.tsx'
+import { useApi, useRights } from '../session/session.tsx'
 
 type ManagedPageProps<Row extends Managed, Own extends string> = {
   kind: ManagedKind<Row>
@@ -82,7 +82,7 @@ export function ManagedPage<Row extends Managed, Own extends string>(
           </Card>
         )}
       </QueryResult>
-      <CurlHint path={`/${kind.path}`} />
+      <CurlHint send={(client) => kind.operations(client).list({})} />
     </>
   )
 }
@@ -156,8 +156,6 @@ function ConfirmChange<Row extends Managed>(props: {
   onClose(): void
 }) {
   const { kind, action, row, facts, onClose } = props
-  const change = useChange([kind.path])
-  const path = `/${kind.path}/${row.id}`
   const isDeletion = action === 'delete'
   const body = { active: action === 'activate' }
   const verb = isDeletion ? 'Delete' : kind.words[action]
@@ -166,15 +164,13 @@ function ConfirmChange<Row extends Managed>(props: {
       title={`${verb} ${quoted(row.name)}?`}
       action={isDeletion ? 'Delete permanently' : verb}
       danger={action !== 'activate'}
-      request={isDeletion ? { method: 'DELETE', path } : { method: 'PATCH', path, body }}
-      run={(confirmation) =>
-        change((client) => {
-          const operations = kind.operations(client)
-          return isDeletion
-            ? operations.delete(row.id, confirmation)
-            : operations.update(row.id, body, confirmation)
-        })
-      }
+      changes={[[kind.path]]}
+      send={(client, confirmation) => {
+        const operations = kind.operations(client)
+        return isDeletion
+          ? operations.delete(row.id, confirmation)
+          : operations.update(row.id, body, confirmation)
+      }}
       onClose={onClose}
     >
       {facts}

@@ -40,7 +40,7 @@ export function StatusPage() {
           Errors, and what to do
         </Anchor>
       </Group>
-      <CurlHint path="/status" />
+      <CurlHint send={(client) => client.status()} />
     </Stack>
   )
 }

@@ -20,7 +20,7 @@ import { useRotations } from '../keys/rotations.ts'
 import { useApi } from '../session/session.tsx'
 import { Chart, labelOf, meaningOf, SpanTable, visibleSpans } from './chart.tsx'
 import { isPublished, type KeyBar, keyBars, spanAt, spanStates, spreadOf } from './spans.ts'
-import { lengthOf, pan, resize, type TimeWindow, windowOfAll, zoomLevels } from './window.ts'
+import { lengthOf, pan, resize, type TimeWindow, windowOfAll } from './window.ts'
 
 /** Bars that are drawn at first, and with each click on “Show more”. */
 const pageSize = 100
@@ -147,7 +147,6 @@ function WindowControls({ window, all, now, onWindow, children }: ControlProps) 
     { name: 'Zoom in', key: '+', Icon: IconPlus, to: resize(window, length / 2, now) },
     { name: 'Show all', key: '0', Icon: IconArrowsHorizontal, to: all },
   ]
-  const level = zoomLevels.find(({ ms }) => Math.abs(ms - length) < 1_000)
   function onKeyDown(event: KeyboardEvent) {
     const action = actions.find(({ key }) => key === event.key)
     // Arrows choose in the fields of the controls.
@@ -158,25 +157,12 @@ function WindowControls({ window, all, now, onWindow, children }: ControlProps) 
   }
   return (
     <fieldset onKeyDown={onKeyDown}>
-      <Group justify="space-between" gap="sm" mb="sm">
-        <Group gap={4}>
-          {actions.map(({ name, key, Icon, to }) => (
-            <Tooltip key={name} label={`${name} (${key.replace('Arrow', '').toLowerCase()})`}>
-              <ToolButton Icon={Icon} label={name} onClick={() => onWindow(to)} />
-            </Tooltip>
-          ))}
-        </Group>
-        <SegmentedControl
-          size="xs"
-          visibleFrom="sm"
-          aria-label="Visible time"
-          data={zoomLevels.map(({ label }) => label)}
-          value={level?.label ?? ''}
-          onChange={(chosen) => {
-            const { ms = length } = zoomLevels.find(({ label }) => label === chosen) ?? {}
-            onWindow(resize(window, ms, now))
-          }}
-        />
+      <Group gap={4} mb="sm">
+        {actions.map(({ name, key, Icon, to }) => (
+          <Tooltip key={name} label={`${name} (${key.replace('Arrow', '').toLowerCase()})`}>
+            <ToolButton Icon={Icon} label={name} onClick={() => onWindow(to)} />
+          </Tooltip>
+        ))}
       </Group>
       {children}
       <Legend />

@@ -6,15 +6,6 @@ export type TimeWindow = { from: number; to: number }
 const hour = 3_600_000
 const day = 24 * hour
 
-export const zoomLevels = [
-  { label: '6 hours', ms: 6 * hour },
-  { label: 'Day', ms: day },
-  { label: 'Week', ms: 7 * day },
-  { label: 'Month', ms: 31 * day },
-  { label: 'Year', ms: 366 * day },
-  { label: '5 years', ms: 5 * 366 * day },
-] as const
-
 const shortest = hour
 const longest = 20 * 366 * day
 

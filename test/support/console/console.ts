@@ -10,12 +10,13 @@ import {
   chromium as playwright,
 } from 'playwright-core'
 import { openRegistry } from '../../../packages/cli/src/server/instance.ts'
-import { type Client, createClient } from '../../../packages/client/src/index.ts'
+import { type Client, createClient, type JwtKeyCreate } from '../../../packages/client/src/index.ts'
 import { buildApp } from '../../../packages/server/src/app.ts'
 import { loadConfig } from '../../../packages/server/src/config/server-settings.ts'
 import { prepareRegistry } from '../../../packages/server/src/first-start.ts'
 import type { Clock } from '../../../packages/server/src/runtime/clock.ts'
 import { endLater } from '../ending.ts'
+import { ecKey } from '../keys/pem.ts'
 import { expectNoSecret, rememberSecret } from '../secrets.ts'
 import { freePort, temporaryFolder } from '../server/process.ts'
 import { waitLimitMs } from '../waiting.ts'
@@ -29,6 +30,8 @@ export interface TestConsole {
   /** Uses the first admin API key. */
   client: Client
   browser: Browser
+  /** Registers a key, of a new key pair for ES256 unless `members` has another; its kid. */
+  register(project: string, name: string, members?: Partial<JwtKeyCreate>): Promise<string>
   /** Opens a route such as `/api-keys`, signed in. Closes the page opened before. */
   open(route: string, options?: OpenOptions): Promise<Page>
   /**
@@ -36,6 +39,8 @@ export interface TestConsole {
    * The page does not read again what it has read in the last seconds.
    */
   show(route: string): Promise<Page>
+  /** Goes to a route in the open page, as its links do. */
+  go(route: string): Promise<Page>
   /** All hosts that pages have sent requests to. */
   requestedHosts(): string[]
   /** Throws if a page reported an error. */
@@ -75,17 +80,20 @@ const unwantedFlags = new Set([
   '--enable-unsafe-swiftshader',
 ])
 
-/** Chromium as used by the tests and the screenshots. */
-export async function launchBrowser(): Promise<Browser> {
+/** Chromium as used by the tests and the screenshots; it ends with the test or file if `endsLater`. */
+export async function launchBrowser(endsLater = true): Promise<Browser> {
   const flags = chromium.args.filter((flag) => !unwantedFlags.has(flag))
   const browser = await playwright.launch({
     executablePath: await chromium.executablePath(),
     args: [...flags, '--disable-gpu', `--host-resolver-rules=MAP ${plainHost} 127.0.0.1`],
     headless: true,
   })
-  endLater(() => browser.close())
+  if (endsLater) endLater(() => browser.close())
   return browser
 }
+
+/** The browser of all files of a worker, with which it ends: its start takes as long as two pages. */
+let shared: Promise<Browser> | undefined
 
 /** `clock`: that of the server, if it is not that of its database. */
 export async function openConsole(
@@ -93,16 +101,22 @@ export async function openConsole(
   clock?: Clock,
 ): Promise<TestConsole> {
   const { folder, remove } = temporaryFolder()
-  const [server, browser] = await Promise.all([startServer(folder, env, clock), launchBrowser()])
+  shared ??= launchBrowser(false)
+  const [server, browser] = await Promise.all([startServer(folder, env, clock), shared])
   const errors: string[] = []
   const hosts = new Set<string>()
   let last: Page | undefined
-  const go = (page: Page, route: string) => page.goto(`${server.url}/console/#${route}`)
+  const client = createClient({ url: server.url, apiKey: server.apiKey })
   const testConsole: TestConsole = {
     server,
     apiKey: server.apiKey,
-    client: createClient({ url: server.url, apiKey: server.apiKey }),
+    client,
     browser,
+    register: async (project, name, members) => {
+      const { publicKeyPem } = ecKey()
+      const key = { name, algorithm: 'ES256', publicKeyPem, ...members } as const
+      return (await client.keys.create(project, key)).kid
+    },
     open: async (route, { apiKey = server.apiKey, url = server.url, ...options } = {}) => {
       await last?.context().close()
       const page = await newPage(browser, options)
@@ -119,16 +133,19 @@ export async function openConsole(
       return page
     },
     show: async (route) => {
+      const page = await testConsole.go('/no-such-page')
+      await page.getByRole('heading', { name: 'Page not found' }).waitFor()
+      await page.evaluate('sessionStorage.clear()')
+      return testConsole.go(route)
+    },
+    go: async (route) => {
       if (last === undefined) return testConsole.open(route)
-      await go(last, '/no-such-page')
-      await last.getByRole('heading', { name: 'Page not found' }).waitFor()
-      await last.evaluate('sessionStorage.clear()')
-      await go(last, route)
+      await last.goto(`${server.url}/console/#${route}`)
       return last
     },
     requestedHosts: () => [...hosts],
     close: endLater(async () => {
-      await browser.close()
+      await Promise.all(browser.contexts().map((context) => context.close()))
       await server.close()
       remove()
       if (errors.length > 0) throw new Error(errors.join('\n'))
@@ -167,6 +184,16 @@ async function startServer(folder: string, env: Record<string, string>, clock?: 
   await app.listen({ host: config.host, port: config.port })
   const apiKey = rememberSecret('an API key', newSecret)
   return { url: `http://127.0.0.1:${config.port}`, folder, apiKey, close }
+}
+
+/** A page of a browser of its own, without a session; it closes after the test. */
+export async function openStranger(
+  { browser }: Pick<TestConsole, 'browser'>,
+  options: BrowserContextOptions = {},
+): Promise<Page> {
+  const page = await newPage(browser, options)
+  endLater(() => page.context().close())
+  return page
 }
 
 async function newPage(browser: Browser, options: BrowserContextOptions): Promise<Page> {

@@ -1,8 +1,12 @@
 import type { Page } from 'playwright-core'
 
+/** A label of a key, of which no word may be broken. */
+export const longLabel = 'payments service signing key of the european region, spring!'
+
 /**
  * What is wrong with the layout of the page in its current state: scrolling sideways, columns that are too
- * narrow for what is in them, and texts or controls on top of each other.
+ * narrow for what is in them, states and words that are cut or broken, and texts or controls on top of each
+ * other.
  */
 export function layoutFaults(page: Page): Promise<string[]> {
   return page.evaluate<string[]>(`{
@@ -21,6 +25,9 @@ export function layoutFaults(page: Page): Promise<string[]> {
       const isBroken = [...cell.querySelectorAll('time')].some((time) => time.getClientRects().length > 1)
       const isCramped = isBroken || (cell.querySelector('a') !== null && cell.clientWidth < 90)
       if (isVisible(cell) && (isNarrow || isCramped)) faults.push('narrow column: ' + textOf(cell))
+    }
+    for (const badge of document.querySelectorAll('main .mantine-Badge-label')) {
+      if (badge.scrollWidth > badge.clientWidth) faults.push('cut off: ' + textOf(badge))
     }
     // What does not scroll hides it for good.
     for (const control of document.querySelectorAll('main :is(a, button)')) {
@@ -61,6 +68,12 @@ export function layoutFaults(page: Page): Promise<string[]> {
       if (node.data.trim() === '' || !isVisible(parentElement)) continue
       range.selectNodeContents(node)
       add(node, parentElement, range.getClientRects())
+      if (!node.data.includes('${longLabel}')) continue
+      for (const { index, 0: word } of node.data.matchAll(/\\S+/g)) {
+        range.setStart(node, index)
+        range.setEnd(node, index + word.length)
+        if (range.getClientRects().length > 1) faults.push('broken: ' + word)
+      }
     }
     for (const control of document.querySelectorAll('a, button, input, select, textarea')) {
       if (isVisible(control)) add(control, control.parentElement, control.getClientRects())

@@ -1,7 +1,6 @@
-import type { BrowserContextOptions, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import type { RegistrationLinkCreate } from '../../../packages/client/src/index.ts'
 import { rememberSecret } from '../secrets.ts'
-import { waitLimitMs } from '../waiting.ts'
 import type { TestConsole } from './console.ts'
 
 type Members = Partial<RegistrationLinkCreate>
@@ -15,16 +14,6 @@ export async function createLink(
   const { url } = await client.registrationLinks.create(project, { note, ...members })
   rememberSecret('the secret of a link', new URL(url).hash.slice(1))
   return url
-}
-
-/** A browser of its own, as that of someone who was sent a link. */
-export async function openStranger(
-  { browser }: TestConsole,
-  options: BrowserContextOptions = {},
-): Promise<Page> {
-  const context = await browser.newContext({ reducedMotion: 'reduce', ...options })
-  context.setDefaultTimeout(waitLimitMs)
-  return context.newPage()
 }
 
 export const keyField = (page: Page) => page.getByRole('textbox', { name: 'Public key' })

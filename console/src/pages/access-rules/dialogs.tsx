@@ -14,7 +14,7 @@ import {
 import { LabelField } from '../../forms/label-field.tsx'
 import { ProjectField } from '../../forms/project-field.tsx'
 import { fieldOf, TextField } from '../../forms/text-fields.tsx'
-import { roles, useChange } from '../../session/session.tsx'
+import { roles } from '../../session/session.tsx'
 import { RuleImpact } from './impact.tsx'
 import { conditionsFor, IssuerFields, presetOf } from './issuer-fields.tsx'
 
@@ -97,7 +97,6 @@ const pinsOf = (issuer: string | undefined): readonly string[] =>
 
 // Long because its fields share the input.
 export function CreateRule({ onClose }: { onClose(): void }) {
-  const change = useChange(['access-rules'])
   const draft = 'new-access-rule'
   const [input, setInput] = useDraft(draft, emptyInput)
   const body = bodyOf(input)
@@ -114,8 +113,8 @@ export function CreateRule({ onClose }: { onClose(): void }) {
         !isBound && 'a project',
       ]}
       draft={draft}
-      request={{ method: 'POST', path: '/access-rules', body }}
-      run={() => change((client) => client.accessRules.create(body))}
+      changes={[['access-rules']]}
+      send={(client) => client.accessRules.create(body)}
       onClose={onClose}
     >
       <ChoiceField
@@ -175,7 +174,6 @@ function changesOf(rule: AccessRule, input: ReturnType<typeof toInput>): AccessR
 }
 
 export function EditRule({ rule, onClose }: { rule: AccessRule; onClose(): void }) {
-  const change = useChange(['access-rules'])
   const { id, name, issuer, keySource } = rule
   const draft = `access-rule.${id}`
   const [input, setInput] = useDraft(draft, toInput(rule))
@@ -194,8 +192,8 @@ export function EditRule({ rule, onClose }: { rule: AccessRule; onClose(): void 
         Object.keys(body).length === 0 && 'a change',
       ]}
       draft={draft}
-      request={{ method: 'PATCH', path: `/access-rules/${id}`, body }}
-      run={(confirmation) => change((client) => client.accessRules.update(id, body, confirmation))}
+      changes={[['access-rules']]}
+      send={(client, confirmation) => client.accessRules.update(id, body, confirmation)}
       onClose={onClose}
     >
       <RuleFields holders={rule.for} input={input} onChange={setInput} />

@@ -10,7 +10,6 @@ import { localTime, OptionalTime, quoted, UserText } from '../../components/text
 import { ActionForm } from '../../forms/action-form.tsx'
 import { TextArea } from '../../forms/text-fields.tsx'
 import { isObject } from '../../keys/tokens.ts'
-import { useSession } from '../../session/session.tsx'
 import { type ManagedKind, ManagedPage } from '../managed-page.tsx'
 import { CreateRule, EditRule } from './dialogs.tsx'
 import { RuleImpact } from './impact.tsx'
@@ -140,18 +139,17 @@ const claimSteps = ['iss', 'rule_active', 'conditions']
 
 /** Says whether a rule gives its role, and why not. What is checked leaves the page with the dialog. */
 function CheckRule({ rule, onClose }: { rule: AccessRule; onClose(): void }) {
-  const { client } = useSession()
   const [text, setText] = useState('')
   const [checked, setChecked] = useState<{ text: string; report: AccessRuleCheck }>()
   const isForPeople = rule.for === 'people'
-  const check = async () =>
-    setChecked({ text, report: await client.accessRules.check(rule.id, requestOf(text.trim())) })
   return (
     <Dialog title={`Check ${quoted(rule.name)}`} onClose={onClose} size="lg">
       <ActionForm
         action="Check"
         missing={[text.trim() === '' && (isForPeople ? 'claims or a token' : 'a token')]}
-        run={check}
+        shown={false}
+        send={(client) => client.accessRules.check(rule.id, requestOf(text.trim()))}
+        onSent={(report) => setChecked({ text, report })}
         onCancel={onClose}
       >
         <TextArea

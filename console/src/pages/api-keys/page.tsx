@@ -11,7 +11,7 @@ import { LabelField } from '../../forms/label-field.tsx'
 import { ProjectField } from '../../forms/project-field.tsx'
 import { fieldOf } from '../../forms/text-fields.tsx'
 import { ExpiryField, fromExpiryInput, toExpiryInput } from '../../forms/time-field.tsx'
-import { useChange, useSession } from '../../session/session.tsx'
+import { useSession } from '../../session/session.tsx'
 import { type ManagedKind, ManagedPage } from '../managed-page.tsx'
 
 const apiKeys: ManagedKind<ApiKey> = {
@@ -88,7 +88,6 @@ const newKeyDraft = 'new-api-key'
 // Long because its fields share the input of the form.
 function CreateApiKey(props: DialogProps & { onCreated(secret: string): void }) {
   const { own, onClose, onCreated } = props
-  const change = useChange(['api-keys'])
   // The new API key must not outlive the one that creates it.
   const expiry = toExpiryInput(own?.expireTime)
   const initial = { name: '', role: 'reader' as string, expiry, project: '' }
@@ -101,12 +100,6 @@ function CreateApiKey(props: DialogProps & { onCreated(secret: string): void }) 
     ...(project === '' ? {} : { project }),
     ...(expireTime === undefined ? {} : { expireTime }),
   }
-  const create = () =>
-    change(async (client) => {
-      const { apiKey } = await client.apiKeys.create(body)
-      onClose()
-      onCreated(apiKey)
-    })
   return (
     <ActionDialog
       title="New API key"
@@ -114,8 +107,9 @@ function CreateApiKey(props: DialogProps & { onCreated(secret: string): void }) 
       purpose="Create an API key"
       missing={[body.name === '' && 'a name']}
       draft={newKeyDraft}
-      request={{ method: 'POST', path: '/api-keys', body }}
-      run={create}
+      changes={[['api-keys']]}
+      send={(client) => client.apiKeys.create(body)}
+      onSent={({ apiKey }) => onCreated(apiKey)}
       onClose={onClose}
     >
       <ApiKeyFields input={input} onChange={setInput} own={own} />
@@ -142,7 +136,6 @@ function changedMembers(apiKey: ApiKey, input: ApiKeyInput): ApiKeyUpdate {
 
 function EditApiKey({ apiKey, own, onClose }: DialogProps & { apiKey: ApiKey }) {
   const { id, name } = apiKey
-  const change = useChange(['api-keys'])
   const draft = `api-key.${id}`
   const [input, setInput] = useDraft(draft, toInput(apiKey))
   const body = changedMembers(apiKey, input)
@@ -152,8 +145,8 @@ function EditApiKey({ apiKey, own, onClose }: DialogProps & { apiKey: ApiKey }) 
       action="Save"
       missing={[body.name === '' && 'a name', Object.keys(body).length === 0 && 'a change']}
       draft={draft}
-      request={{ method: 'PATCH', path: `/api-keys/${id}`, body }}
-      run={(confirmation) => change((client) => client.apiKeys.update(id, body, confirmation))}
+      changes={[['api-keys']]}
+      send={(client, confirmation) => client.apiKeys.update(id, body, confirmation)}
       onClose={onClose}
     >
       <ApiKeyFields input={input} onChange={setInput} own={own} isOwn={id === own?.id} />

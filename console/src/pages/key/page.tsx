@@ -41,7 +41,7 @@ import {
 import { ActorName } from '../../events/actor.tsx'
 import { formsOf } from '../../keys/forms.ts'
 import { useKeyRefresh, useRefreshAt } from '../../keys/live.ts'
-import { type KeyRow, useActiveKeys, useKey, useKeyRow, useKeyStates } from '../../keys/queries.ts'
+import { type KeyRow, useKey, useKeyRow, useKeyStates, useKeys } from '../../keys/queries.ts'
 import { isUnderWay, nextStep, useRotations } from '../../keys/rotations.ts'
 import { stateMeanings } from '../../keys/state-words.ts'
 import { Fetches, KeyUses } from '../../keys/uses.tsx'
@@ -77,7 +77,7 @@ function KeyOfProject({ project, kid }: { project: Project; kid: string }) {
 }
 
 function LoadedKey({ project, jwtKey }: { project: Project; jwtKey: JwtKeyWithDetails }) {
-  const active = useActiveKeys(project.id)
+  const activeKeys = useKeys(project.id).data?.filter(({ active }) => active)
   const label = withVisibleControls(jwtKey.label)
   const row = useKeyRow(jwtKey)
   const refresh = useKeyRefresh(project.id)
@@ -90,12 +90,12 @@ function LoadedKey({ project, jwtKey }: { project: Project; jwtKey: JwtKeyWithDe
         name={`${label} · ${project.name}`}
         above={<Breadcrumb project={project} />}
         badge={<KeyStateBadge row={jwtKey.active ? row : { state: row.state }} />}
-        actions={<KeyActionButtons row={row} activeKeys={active.data} />}
+        actions={<KeyActionButtons row={row} activeKeys={activeKeys} />}
       />
       <Revocations rows={[row]} />
       <ProjectWarnings projectId={project.id} kid={jwtKey.id} />
       <Stack>
-        <Summary row={row} activeKeys={active.data} />
+        <Summary row={row} activeKeys={activeKeys} />
         <Grid>
           <Grid.Col span={{ base: 12, md: 7 }}>
             <Stack>
@@ -105,13 +105,13 @@ function LoadedKey({ project, jwtKey }: { project: Project; jwtKey: JwtKeyWithDe
           </Grid.Col>
           <Grid.Col span={{ base: 12, md: 5 }}>
             <Stack>
-              <Impact jwtKey={jwtKey} activeKeys={active.data} />
+              <Impact jwtKey={jwtKey} activeKeys={activeKeys} />
               <KeyRotations jwtKey={jwtKey} />
               <Details jwtKey={jwtKey} />
             </Stack>
           </Grid.Col>
         </Grid>
-        <CurlHint path={`/projects/${project.id}/jwt-keys/${jwtKey.id}`} />
+        <CurlHint send={(client) => client.keys.get(project.id, jwtKey.id)} />
       </Stack>
     </>
   )

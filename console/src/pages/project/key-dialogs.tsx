@@ -100,9 +100,9 @@ function ReplaceKey(props: { jwtKey: JwtKey; keys: JwtKey[]; onClose(): void }) 
   const [{ successor }, change] = useDraft(draft, { successor: '' })
   const row = useKeyRow(jwtKey)
   const revoke = useKeyChanges(jwtKey).update({ active: false })
-  const { withSignIn } = useSession()
-  const { mutate, reset, error, isPending } = useMutation({
-    mutationFn: () => withSignIn(revoke.run, 'Revoke now'),
+  const { client, withSignIn } = useSession()
+  const { mutate, error, isPending } = useMutation({
+    mutationFn: () => withSignIn(() => revoke.send(client), 'Revoke now').then(revoke.onSent),
   })
   const emptied = successor === '' ? emptiedBy([jwtKey], keys) : undefined
   function close() {
@@ -137,11 +137,7 @@ function ReplaceKey(props: { jwtKey: JwtKey; keys: JwtKey[]; onClose(): void }) 
               <ActionForm
                 action={successor === '' ? 'Revoke without a new key' : 'Revoke now'}
                 danger
-                request={revoke.request}
-                run={() => {
-                  reset()
-                  return revoke.run()
-                }}
+                {...revoke}
               >
                 {emptied && <LastActiveWarning emptied={emptied} />}
               </ActionForm>

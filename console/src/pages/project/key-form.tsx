@@ -12,7 +12,6 @@ import { fieldOf, TextArea, TextField } from '../../forms/text-fields.tsx'
 import { ExpiryField, fromExpiryInput } from '../../forms/time-field.tsx'
 import { readKeyFile } from '../../keys/file.ts'
 import { type KeyRow, mayBeActivated, useKeyRow, useKeys } from '../../keys/queries.ts'
-import { useConnection } from '../../session/session.tsx'
 import { useVerdict, VerdictNotice } from './verdict-notice.tsx'
 
 type LinkTerms = Pick<RegistrationSession, 'note' | 'algorithms'>
@@ -62,7 +61,6 @@ export function KeyForm(props: {
 }) {
   const { projectId, action = 'Register key', isUrgent = false, missing = [], link } = props
   const { onCancel, onRegistered } = props
-  const { client } = useConnection()
   const draft = `key.${projectId}`
   const [draftInput, change] = useDraft(draft, { ...emptyInput, label: link?.note ?? '' })
   const input = isUrgent ? { ...draftInput, active: true } : draftInput
@@ -83,13 +81,10 @@ export function KeyForm(props: {
         ...missing,
       ]}
       draft={draft}
-      request={
-        // Where it is urgent, the button sends two requests.
-        link === undefined && !isUrgent && body && body.name !== ''
-          ? { method: 'POST', path: `/projects/${projectId}/jwt-keys`, body }
-          : undefined
-      }
-      run={async () => body && onRegistered((await client.keys.create(projectId, body)).kid)}
+      // Where it is urgent, the button sends two requests.
+      {...((link || isUrgent || !body?.name) && { shown: false })}
+      send={async (client) => body && client.keys.create(projectId, body)}
+      onSent={(created) => created && onRegistered(created.kid)}
       onCancel={onCancel}
     >
       <KeyField text={input.text} onText={(text) => change({ text })} />

@@ -20,7 +20,7 @@ import { LabelField } from '../../forms/label-field.tsx'
 import { fieldOf } from '../../forms/text-fields.tsx'
 import { ExpiryField, fromExpiryInput } from '../../forms/time-field.tsx'
 import { useKeyChanges } from '../../keys/queries.ts'
-import { useChange, useRights } from '../../session/session.tsx'
+import { useRights } from '../../session/session.tsx'
 import { useVerdict, VerdictNotice } from './verdict-notice.tsx'
 
 export function WaitingKeys({ links, keys }: { links: RegistrationLink[]; keys: JwtKey[] }) {
@@ -72,15 +72,12 @@ const columns: Column<RegistrationLink>[] = [
   { title: 'Ends', cell: ({ expireTime }) => <RelativeTime time={expireTime} /> },
 ]
 
-const pathOf = (projectId: string) => `/projects/${projectId}/registration-links`
-
 const isLive = ({ state, expireTime }: RegistrationLink) =>
   ['open', 'used'].includes(state) && Date.parse(expireTime) > Date.now()
 
 export function RegistrationLinks(props: { projectId: string; links: RegistrationLink[] }) {
   const { projectId, links } = props
   const { mayWrite } = useRights(projectId)
-  const change = useChange(['links', projectId])
   const [open, setOpen] = useOpenDialog(`links.${projectId}`, ['revoke'])
   const revoked = links.find(({ id }) => id === open?.id)
   const nameOf = rowNames(links, ({ note }) => note)
@@ -101,8 +98,8 @@ export function RegistrationLinks(props: { projectId: string; links: Registratio
             title={`Revoke ${quoted(revoked.note)}?`}
             action="Revoke"
             danger
-            request={{ method: 'DELETE', path: `${pathOf(projectId)}/${revoked.id}` }}
-            run={() => change((client) => client.registrationLinks.delete(projectId, revoked.id))}
+            changes={[['links', projectId]]}
+            send={(client) => client.registrationLinks.delete(projectId, revoked.id)}
             onClose={() => setOpen(undefined)}
           >
             <RowFacts name="The link" row={revoked} columns={columns} />
@@ -123,7 +120,6 @@ const usual = 'inactive' as keyof typeof meanings
 const emptyInput = { note: '', expiry: '', newKeys: usual }
 
 export function LinkDialog({ project, onClose }: { project: Project; onClose(): void }) {
-  const change = useChange(['links', project.id])
   const draft = `link.${project.id}`
   const [input, setInput] = useDraft(draft, emptyInput)
   const [url, setUrl] = useState<string>()
@@ -148,12 +144,9 @@ export function LinkDialog({ project, onClose }: { project: Project; onClose(): 
         purpose="Create a registration link"
         missing={[body.note === '' && 'a note']}
         draft={draft}
-        request={{ method: 'POST', path: pathOf(project.id), body }}
-        run={() =>
-          change(async (client) =>
-            setUrl((await client.registrationLinks.create(project.id, body)).url),
-          )
-        }
+        changes={[['links', project.id]]}
+        send={(client) => client.registrationLinks.create(project.id, body)}
+        onSent={(link) => setUrl(link.url)}
         onCancel={onClose}
       >
         A customer or partner registers their own public key with it, without an account.

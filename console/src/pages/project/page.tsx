@@ -10,7 +10,7 @@ import { ActionsMenu } from '../../components/data-table.tsx'
 import { NotFoundPage, PageHeader, QueryResult } from '../../components/states.tsx'
 import { ActionDialog, useOpenDialog } from '../../forms/action-form.tsx'
 import { useDiscovery, useKeys } from '../../keys/queries.ts'
-import { useRights, useSession } from '../../session/session.tsx'
+import { useRights } from '../../session/session.tsx'
 import { LiveProject } from '../live-project.tsx'
 import { ProjectForm } from '../projects/project-form.tsx'
 import { KeysPanel } from './keys/panel.tsx'
@@ -155,18 +155,14 @@ function ProjectMenu({ project }: { project: Project }) {
 }
 
 function DeleteProject({ project, onClose }: { project: Project; onClose(): void }) {
-  const { client } = useSession()
   const [, navigate] = useLocation()
   return (
     <ActionDialog
       title={`Delete “${project.name}”?`}
       action="Delete project"
       danger
-      request={{ method: 'DELETE', path: `/projects/${project.id}` }}
-      run={async () => {
-        await client.projects.delete(project.id)
-        navigate('/')
-      }}
+      send={(client) => client.projects.delete(project.id)}
+      onSent={() => navigate('/')}
       onClose={onClose}
     >
       Its issuer and JWKS will respond with 404, and the API keys bound to it will stop working. Its

@@ -1,5 +1,4 @@
 import { Box, Card, Group, SegmentedControl, SimpleGrid, Text } from '@mantine/core'
-import { PubringError } from '@pubring/client'
 import { IconPlus, IconSearch } from '@tabler/icons-react'
 import { useMemo } from 'react'
 import { IconButton } from '../../components/buttons.tsx'
@@ -63,13 +62,10 @@ const members = ['q', 'sort', 'view'] as const
 function SearchableProjects({ rows, isPartial }: { rows: ProjectRow[]; isPartial: boolean }) {
   const [query, change] = usePageQuery(members)
   const term = query.q.trim().toLowerCase()
-  const exact = useExactMatch(term)
   const sort = knownOrder(projectOrders, query.sort, 'urgency')
   const view = query.view === 'calendar' ? 'calendar' : 'list'
   const typed = useTyped(fieldOf(query, change, 'q'))
-  const matching = rows.filter((row) => row.name.includes(term) || row.id === term)
-  const isListed = matching.some(({ id }) => id === exact.data?.id)
-  const found = exact.data && !isListed ? [exact.data, ...matching] : matching
+  const found = rows.filter((row) => row.name.includes(term) || row.id === term)
   return (
     <>
       <Group gap="xs" mb="md" className="filters">
@@ -102,8 +98,8 @@ function SearchableProjects({ rows, isPartial }: { rows: ProjectRow[]; isPartial
       </Card>
       {isPartial && (
         <Text c="dimmed" mt="sm" role="status">
-          The first {maxProjects.toLocaleString()} projects are listed. Search for others by their
-          full name or id.
+          The first {maxProjects.toLocaleString()} projects are listed. The search in the header
+          finds others.
         </Text>
       )}
     </>
@@ -183,7 +179,7 @@ function ExpiryCalendar({ rows, isSearched }: { rows: ProjectRow[]; isSearched: 
 const projectsPerPage = 200
 const healthPerPage = 50
 
-/** Projects that the page lists; it finds others by their full name or id. */
+/** Projects that the page lists; the search in the header finds others. */
 const maxProjects = 1_000
 
 /** The projects with their health; `isPartial` if there are more than the page lists. */
@@ -217,17 +213,4 @@ async function readAll<Item>(
     items.push(...page.items)
   } while (page.next !== undefined && items.length < maxProjects)
   return { items, isPartial: page.next !== undefined }
-}
-
-/** The project with exactly this name or id, which may not be listed; or null. */
-function useExactMatch(term: string) {
-  return useApi(
-    ['project-named', term],
-    /^[a-z0-9][a-z0-9-]*$/.test(term) &&
-      ((client, signal) =>
-        client.projects.get(term, { signal }).catch((error) => {
-          if (error instanceof PubringError && error.status === 404) return null
-          throw error
-        })),
-  )
 }

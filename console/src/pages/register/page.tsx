@@ -196,7 +196,8 @@ function CheckSection({ session, jwtKey }: KeyProps) {
       <ActionForm
         action="Check token"
         missing={[token.trim() === '' && 'a token that you signed']}
-        run={check}
+        shown={false}
+        {...check}
       >
         <TokenField
           description="Paste a token that you signed. It is neither stored nor logged."

@@ -1,5 +1,5 @@
 import { Card, Select, Stack, Text } from '@mantine/core'
-import type { JwtKey, Project, Rotation } from '@pubring/client'
+import type { Client, JwtKey, Project, Rotation } from '@pubring/client'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import {
@@ -14,8 +14,8 @@ import { endOf, quoted, TextLink, UserText, withVisibleControls } from '../../co
 import { ActionForm, useDraft } from '../../forms/action-form.tsx'
 import { useKeyRefresh, useRefreshAt } from '../../keys/live.ts'
 import { useKeyRow, useKeyRows, useKeyStates, useKeys } from '../../keys/queries.ts'
-import { isUnderWay, useRotationStart, useRotations } from '../../keys/rotations.ts'
-import { useRights, useSession } from '../../session/session.tsx'
+import { changedByRotations, isUnderWay, useRotations } from '../../keys/rotations.ts'
+import { useChange, useRights, useSession } from '../../session/session.tsx'
 import { ProjectWarnings } from '../../warnings/project-warnings.tsx'
 import { LiveProject } from '../live-project.tsx'
 import { KeyForm } from '../project/key-form.tsx'
@@ -130,9 +130,14 @@ function ChooseNewKey(props: { project: Project; keys: JwtKey[]; oldKey: JwtKey 
   const [{ minutes }, change] = useDraft(`rotation.${oldKey.id}`, { minutes: '' })
   const tokenLifetime = toTokenLifetime(minutes)
   const missingLifetime = tokenLifetime === undefined && 'the maximum token lifetime'
-  const start = useRotationStart(project, { from: oldKey.id, tokenLifetime: tokenLifetime ?? 0 })
+  const start = (client: Client, to: string) =>
+    client.rotations.start(project.id, { from: oldKey.id, to, tokenLifetime: tokenLifetime ?? 0 })
+  const changes = changedByRotations(project.id)
+  const send = useChange(...changes)
   const { withSignIn } = useSession()
-  const { mutate, error } = useMutation({ mutationFn: (to: string) => withSignIn(() => start(to)) })
+  const { mutate, error } = useMutation({
+    mutationFn: (to: string) => withSignIn(() => send((client) => start(client, to))),
+  })
   const [chosen, setChosen] = useState<string | null>(null)
   const { data: states = [] } = useKeyStates(project.id)
   const candidates = useKeyRows(keys, states).filter(
@@ -158,12 +163,8 @@ function ChooseNewKey(props: { project: Project; keys: JwtKey[]; oldKey: JwtKey 
           <ActionForm
             action="Start with this key"
             missing={[chosen === null && 'a registered key', missingLifetime]}
-            request={{
-              method: 'POST',
-              path: `/projects/${project.id}/rotations`,
-              body: { from: oldKey.id, to: chosen ?? 'KID', tokenLifetime: tokenLifetime ?? 0 },
-            }}
-            run={() => start(chosen ?? '')}
+            changes={changes}
+            send={(client) => start(client, chosen ?? 'KID')}
           >
             <Select
               label="Or use a key that is already registered"

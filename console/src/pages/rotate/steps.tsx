@@ -10,7 +10,7 @@ import { exactTime, RelativeTime, TextLink, UserText, useNow } from '../../compo
 import { ActorName } from '../../events/actor.tsx'
 import { ActionDialog, ActionForm, useDraft } from '../../forms/action-form.tsx'
 import { useKey, useKeyChanges, useKeyRow } from '../../keys/queries.ts'
-import { isUnderWay, useRotationChanges } from '../../keys/rotations.ts'
+import { changedByRotations, isUnderWay } from '../../keys/rotations.ts'
 import { KeyUses } from '../../keys/uses.tsx'
 import { useRights } from '../../session/session.tsx'
 import { KeyDialog } from '../project/key-dialogs.tsx'
@@ -41,7 +41,13 @@ export function RotationSteps({ project, keys, rotation }: StepsProps) {
         {step === 1 && (
           <>
             <NewKeyInstructions projectId={project.id} kid={rotation.to} />
-            {mayWrite && newKey?.active === false && <ActivateNewKey jwtKey={newKey} />}
+            {newKey?.active === false && (
+              <Notice tone="warning">
+                The new key is not active.{' '}
+                <TextLink href={`/projects/${project.id}/keys/${newKey.id}`}>Its page</TextLink>{' '}
+                says why, and what to do.
+              </Notice>
+            )}
           </>
         )}
         {step === 2 && newKey && <SwitchSigner jwtKey={newKey} />}
@@ -102,27 +108,6 @@ function RotationFacts(props: {
       }}
     />
   )
-}
-
-function ActivateNewKey({ jwtKey }: { jwtKey: JwtKey }) {
-  const changes = useKeyChanges(jwtKey)
-  const { state, endsBecause } = useKeyRow(jwtKey)
-  if (endsBecause === 'compromised') {
-    return (
-      <Text size="md">
-        The new key is compromised. Abandon this rotation, and start one with another.
-      </Text>
-    )
-  }
-  if (state === 'expired') {
-    return (
-      <ActionForm action="Clear its expiry" {...changes.update({ expireTime: null })}>
-        The new key has expired. Clear its expiry to publish it again, or set another one under
-        “Keys”.
-      </ActionForm>
-    )
-  }
-  return <ActionForm action="Activate the new key" {...changes.update({ active: true })} />
 }
 
 function SwitchSigner({ jwtKey }: { jwtKey: JwtKey }) {
@@ -191,7 +176,7 @@ function DeleteOldKey({ jwtKey }: { jwtKey: JwtKey }) {
 
 function Abandon({ rotation }: { rotation: Rotation }) {
   const [asking, setAsking] = useState(false)
-  const change = useRotationChanges(rotation).abandon()
+  const { projectId, id } = rotation
   return (
     <Group>
       <Button variant="subtle" color="gray" onClick={() => setAsking(true)}>
@@ -202,8 +187,9 @@ function Abandon({ rotation }: { rotation: Rotation }) {
           title="Abandon this rotation?"
           action="Abandon"
           danger
+          changes={changedByRotations(projectId)}
+          send={(client) => client.rotations.abandon(projectId, id)}
           onClose={() => setAsking(false)}
-          {...change}
         >
           No key is changed: both stay active, and signers can go on with either. The history keeps
           the rotation.
@@ -214,21 +200,25 @@ function Abandon({ rotation }: { rotation: Rotation }) {
 }
 
 function FinishForm({ rotation, oldKey }: { rotation: Rotation; oldKey: JwtKey }) {
-  const draft = `finish.${rotation.id}`
+  const { projectId, id } = rotation
+  const draft = `finish.${id}`
   const stored = { minutes: fromTokenLifetime(rotation.tokenLifetime) }
   const [{ minutes }, change] = useDraft(draft, stored)
   const tokenLifetime = toTokenLifetime(minutes)
   const changed = tokenLifetime === rotation.tokenLifetime ? undefined : tokenLifetime
-  const { request, run } = useRotationChanges(rotation).finish(changed)
   const row = useKeyRow(oldKey)
   return (
     <ActionForm
       action="The signer uses the new key"
       missing={[tokenLifetime === undefined && 'the maximum token lifetime']}
       draft={draft}
+      changes={changedByRotations(projectId)}
       // With another lifetime, it takes two requests.
-      request={changed === undefined ? request : undefined}
-      run={run}
+      {...(changed !== undefined && { shown: false })}
+      send={async ({ rotations }) => {
+        if (changed !== undefined) await rotations.update(projectId, id, { tokenLifetime: changed })
+        return rotations.finish(projectId, id)
+      }}
     >
       <Text size="md">
         Once all signers use the new key, “<UserText>{oldKey.label}</UserText>” has to stay active

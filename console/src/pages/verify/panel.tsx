@@ -13,7 +13,6 @@ type VerifyPanelProps = { project: Project; token: string; onToken(token: string
 export function VerifyPanel({ project, token, onToken }: VerifyPanelProps) {
   const [expected, expect] = useDraft(`verify.${project.id}`, { audience: '', issuer: '', at: '' })
   const { issuer } = useDiscovery(project.id).data ?? {}
-  const path = `/projects/${project.id}/token-checks`
   const sent = expectations(expected)
   const { check, report } = useTokenCheck(project.id, token, sent)
   return (
@@ -22,8 +21,8 @@ export function VerifyPanel({ project, token, onToken }: VerifyPanelProps) {
         <ActionForm
           action="Check token"
           missing={[token.trim() === '' && 'a token']}
-          request={{ method: 'POST', path, body: { token: 'YOUR_TOKEN', ...sent } }}
-          run={check}
+          shown={(client) => client.tokens.check(project.id, { token: 'YOUR_TOKEN', ...sent })}
+          {...check}
         >
           <TokenField
             description="Sent only to this server, and neither stored nor logged."

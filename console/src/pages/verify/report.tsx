@@ -1,5 +1,6 @@
 import { Card, Stack, Table, Text } from '@mantine/core'
 import type {
+  Client,
   TokenCheck,
   TokenCheckOutcome,
   TokenCheckReason,
@@ -10,16 +11,17 @@ import { CheckSteps, JsonView } from '../../components/check-step.tsx'
 import { Notice } from '../../components/states.tsx'
 import { localTime, relativeTime, TextLink, UserText, useNow } from '../../components/text.tsx'
 import { type Guarded, TextArea } from '../../forms/text-fields.tsx'
-import { useConnection } from '../../session/session.tsx'
 
-/** Checks a token of a project, with further members of the request. The report is of what is entered now. */
+/**
+ * The check of a token of a project, for the form that sends it, with further members of the request. The
+ * report is of what is entered now.
+ */
 export function useTokenCheck(projectId: string, token: string, sent: object = {}) {
-  const { client } = useConnection()
   const [checked, setChecked] = useState<{ input: string; report: TokenCheck }>()
   const input = JSON.stringify([token, sent])
-  const check = async () => {
-    const report = await client.tokens.check(projectId, { token: token.trim(), ...sent })
-    setChecked({ input, report })
+  const check = {
+    send: (client: Client) => client.tokens.check(projectId, { token: token.trim(), ...sent }),
+    onSent: (report: TokenCheck) => setChecked({ input, report }),
   }
   return { check, report: checked?.input === input ? checked.report : undefined }
 }

@@ -23,7 +23,7 @@ import { KeyUses } from '../../../keys/uses.tsx'
 import { emptiedBy, LastActiveWarning } from '../last-active.tsx'
 import { Obedience } from '../revocation.tsx'
 import { applicableTo, type BulkAction } from './bulk-actions.tsx'
-import { type EndReason, type Outcome, requestOf, useBulkRun } from './bulk-run.ts'
+import { type EndReason, type Outcome, send, useBulkRun } from './bulk-run.ts'
 
 const texts = {
   deactivate: {
@@ -115,7 +115,7 @@ export function BulkDialog({ onClose, ...props }: BulkProps & { onClose(): void 
             onChange={({ currentTarget }) => setReason(currentTarget.value as EndReason)}
           />
         )}
-        {isAsking && single && <CurlHint {...requestOf(action, single, reason)} />}
+        {isAsking && single && <CurlHint send={(client) => send(client, action, single, reason)} />}
         <Group justify="flex-end" className="form-actions">
           <Button variant="default" onClick={running ? stop : onClose} data-autofocus>
             {running ? 'Stop' : isAsking ? 'Cancel' : 'Close'}

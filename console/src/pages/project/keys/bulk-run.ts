@@ -1,6 +1,5 @@
-import type { JwtKeyUpdate } from '@pubring/client'
+import type { Client, JwtKeyUpdate } from '@pubring/client'
 import { useEffect, useRef, useState } from 'react'
-import type { ApiRequest } from '../../../components/curl.tsx'
 import { isOutage, messageOf } from '../../../components/outage.ts'
 import { useKeyRefresh } from '../../../keys/live.ts'
 import type { KeyRow } from '../../../keys/queries.ts'
@@ -22,10 +21,10 @@ function patchOf(action: BulkAction, { state }: KeyRow, reason: EndReason): JwtK
   return { active: false, ...(isGiven && { reason }) }
 }
 
-export function requestOf(action: BulkAction, key: KeyRow, reason: EndReason): ApiRequest {
-  const path = `/projects/${key.projectId}/jwt-keys/${key.id}`
-  if (action === 'delete') return { method: 'DELETE', path }
-  return { method: 'PATCH', path, body: patchOf(action, key, reason) }
+export function send({ keys }: Client, action: BulkAction, key: KeyRow, reason: EndReason) {
+  const { projectId, id } = key
+  if (action === 'delete') return keys.delete(projectId, id)
+  return keys.update(projectId, id, patchOf(action, key, reason))
 }
 
 /**
@@ -50,15 +49,10 @@ export function useBulkRun(
     [],
   )
 
-  function send(key: KeyRow): Promise<unknown> {
-    const { projectId, id } = key
-    if (action === 'delete') return client.keys.delete(projectId, id)
-    return client.keys.update(projectId, id, patchOf(action, key, reason))
-  }
   async function apply(key: KeyRow): Promise<Outcome> {
     if (stopped.current !== undefined) return { error: `Not tried. ${stopped.current}` }
     try {
-      await withSignIn(() => send(key), name)
+      await withSignIn<unknown>(() => send(client, action, key, reason), name)
       return {}
     } catch (error) {
       if (isOutage(error)) stopped.current = 'The service cannot be reached.'

@@ -21,14 +21,7 @@ import { ProjectWarnings } from '../../../warnings/project-warnings.tsx'
 import { type KeyAction, keyActions } from '../key-actions.ts'
 import { Revocations } from '../revocation.tsx'
 import type { BulkAction } from './bulk-actions.tsx'
-import {
-  expiryLabels,
-  keyOrders,
-  type ListQuery,
-  listMembers,
-  matchingKeys,
-  sortedKeys,
-} from './query.ts'
+import { keyOrders, type ListQuery, listMembers, matchingKeys, sortedKeys } from './query.ts'
 import { KeyTable } from './table.tsx'
 
 const KeyDialog = lazyPart(() => import('../key-dialogs.tsx'), 'KeyDialog')
@@ -55,7 +48,7 @@ export function KeysPanel({ project, onRegister }: { project: Project; onRegiste
               <ProjectWarnings projectId={project.id} />
               <PendingRotations projectId={project.id} keys={keys} />
               <KeyList projectId={project.id} keys={keys} states={states} />
-              <CurlHint path={`/projects/${project.id}/jwt-keys`} />
+              <CurlHint send={(client) => client.keys.list(project.id)} />
             </>
           )}
           {links.length > 0 && <RegistrationLinks projectId={project.id} links={links} />}
@@ -138,7 +131,7 @@ function KeyList(props: { projectId: string; keys: JwtKey[]; states: KeyStateEnt
           />
         )}
         {shown.length === 0 ? (
-          <NoMatch onClear={() => setQuery({ q: '', state: '', algorithm: '', expires: '' })} />
+          <NoMatch onClear={() => setQuery({ q: '', state: '', algorithm: '' })} />
         ) : (
           <KeyTable
             projectId={projectId}
@@ -176,7 +169,7 @@ const sortOf = ({ sort }: ListQuery) => knownOrder(keyOrders, sort, '-registered
 /** Filters and sorts after the input has been rendered. */
 function useShownKeys(rows: KeyRow[], query: ListQuery) {
   const deferred = useDeferredValue(query)
-  const matching = useMemo(() => matchingKeys(rows, deferred, Date.now()), [rows, deferred])
+  const matching = useMemo(() => matchingKeys(rows, deferred), [rows, deferred])
   const shown = useMemo(() => {
     const { state } = deferred
     const chosen = matching.filter((key) => state === '' || key.state === state)
@@ -225,12 +218,6 @@ function ListFilters({ keys, matching, query, onQuery }: FilterProps) {
           data={[{ value: '', label: 'Any algorithm' }, ...algorithms]}
           value={query.algorithm}
           onChange={({ currentTarget }) => onQuery({ algorithm: currentTarget.value })}
-        />
-        <NativeSelect
-          aria-label="Expiry"
-          data={Object.entries(expiryLabels).map(([value, label]) => ({ value, label }))}
-          value={query.expires}
-          onChange={({ currentTarget }) => onQuery({ expires: currentTarget.value })}
         />
       </Group>
     </search>
