@@ -3,19 +3,44 @@ import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { openConsole, readableTexts } from '../support/console/console.ts'
 import { keyFor, signToken } from '../support/keys/tokens.ts'
-import { rememberSecret } from '../support/secrets.ts'
 
 const issuer = 'https://issuer.example.com'
+/** That of the rules besides, so that one rule accepts a token. */
+const otherIssuer = 'https://other.example.com'
 const provider = 'https://id.example.com'
 const signer = keyFor('ES256')
 const console_ = await openConsole({
   PUBRING_OIDC_ISSUER: provider,
   PUBRING_OIDC_CLIENT_ID: 'pubring',
 })
+const { client } = console_
+
+/** A rule for workloads, but for its name. */
+const deploying = {
+  for: 'workloads',
+  issuer,
+  conditions: { environment: 'production' },
+  role: 'writer',
+  project: 'default',
+} as const
+
+const jwk = createPublicKey(signer.publicKeyPem).export({ format: 'jwk' })
+const jwks = { keys: [{ ...jwk, kid: 'k', alg: 'ES256' }] }
+// They are there before the page reads the list.
+const deploy = await client.accessRules.create({
+  ...deploying,
+  name: 'deploy',
+  keySource: 'jwks',
+  jwks,
+})
+const elsewhere = { ...deploying, issuer: otherIssuer }
+await client.accessRules.create({ ...elsewhere, name: 'unread' })
+const own = { name: 'editable', jwksUri: `${otherIssuer}/keys`, audience: 'here' }
+const editable = await client.accessRules.create({ ...elsewhere, ...own })
 
 function tokenWith(claims: object): string {
   const seconds = Math.floor(Date.now() / 1_000)
-  const audience = console_.client.url.replace('/v1', '')
+  const audience = client.url.replace('/v1', '')
   const standard = { iss: issuer, sub: 'deploy', aud: audience, iat: seconds, exp: seconds + 300 }
   return signToken(signer.privateKey, { alg: 'ES256', kid: 'k' }, { ...standard, ...claims })
 }
@@ -33,7 +58,7 @@ async function openCheck(page: Page, rule: string) {
 }
 
 test('a rule is made from “owner/repo”, says what it allows, and before that what is missing', async () => {
-  const page = await console_.open('/access-rules')
+  const page = await console_.show('/access-rules')
   await page.getByRole('button', { name: 'New rule' }).click()
   const dialog = page.getByRole('dialog')
   await dialog.getByLabel('Owner/repo').fill('acme/orders')
@@ -57,40 +82,13 @@ test('a rule is made from “owner/repo”, says what it allows, and before that
     )
     .waitFor()
   await row.getByText('never').waitFor()
-  expect(await console_.client.accessRules.list()).toMatchObject([
-    { name: 'acme/orders', conditions: { repository_id: '74', ref: 'refs/heads/main' } },
-  ])
-  for (const [item, button] of [
-    ['Deactivate', 'Deactivate'],
-    ['Activate', 'Activate'],
-    ['Delete', 'Delete permanently'],
-  ] as const) {
-    await row.getByRole('button', { name: 'Actions for acme/orders' }).click()
-    await page.getByRole('menuitem', { name: item, exact: true }).click()
-    await dialog.getByRole('button', { name: button, exact: true }).click()
-    if (item === 'Activate') {
-      await dialog.getByText(/^(No key of the|The) issuer /).waitFor()
-      await dialog.getByRole('button', { name: 'Close' }).last().click()
-    }
-    await dialog.waitFor({ state: 'detached' })
-  }
-  expect(await console_.client.accessRules.list()).toEqual([])
+  const conditions = { repository_id: '74', ref: 'refs/heads/main' }
+  const made = (await client.accessRules.list()).find(({ name }) => name === 'acme/orders')
+  expect(made).toMatchObject({ conditions })
 })
 
 test('a pasted token is checked step by step, and kept nowhere', async () => {
-  const { client } = console_
-  const jwk = createPublicKey(signer.publicKeyPem).export({ format: 'jwk' })
-  const { id } = await client.accessRules.create({
-    for: 'workloads',
-    name: 'deploy',
-    issuer,
-    keySource: 'jwks',
-    jwks: { keys: [{ ...jwk, kid: 'k', alg: 'ES256' }] },
-    conditions: { environment: 'production' },
-    role: 'writer',
-    project: 'default',
-  })
-  const page = await console_.open('/access-rules')
+  const page = await console_.show('/access-rules')
   const check = await openCheck(page, 'deploy')
   const dialog = page.getByRole('dialog')
   const quoted = JSON.stringify(tokenWith({ environment: 'staging' }))
@@ -103,7 +101,7 @@ test('a pasted token is checked step by step, and kept nowhere', async () => {
   await dialog.getByRole('button', { name: 'Cancel' }).click()
   await dialog.waitFor({ state: 'detached' })
   expect(await readableTexts(page)).not.toContain(token)
-  expect((await client.accessRules.get(id)).lastExchangeTime).toBeUndefined()
+  expect((await client.accessRules.get(deploy.id)).lastExchangeTime).toBeUndefined()
   await client.tokens.exchange({ token })
   await page.reload()
   await page
@@ -113,37 +111,25 @@ test('a pasted token is checked step by step, and kept nowhere', async () => {
 })
 
 test('without the keys of the issuer, a token is compared with the conditions all the same', async () => {
-  await console_.client.accessRules.create({
-    for: 'workloads',
-    name: 'unread',
-    issuer,
-    conditions: { environment: 'production' },
-    role: 'writer',
-    project: 'default',
-  })
-  const page = await console_.open('/access-rules')
+  const page = await console_.show('/access-rules')
   const check = await openCheck(page, 'unread')
   const dialog = page.getByRole('dialog')
-  await check(tokenWith({ environment: 'staging' }), 'The rule refuses this token')
+  await check(
+    tokenWith({ environment: 'staging', iss: otherIssuer }),
+    'The rule refuses this token',
+  )
   expect(await dialog.locator('[data-step=failed]').textContent()).toMatch(/conditions/)
-  await check(tokenWith({ environment: 'production' }), 'All but the signature was checked')
+  await check(
+    tokenWith({ environment: 'production', iss: otherIssuer }),
+    'All but the signature was checked',
+  )
   const skipped = dialog.getByRole('listitem').filter({ hasText: 'A key of the issuer verifies' })
   expect(await skipped.getAttribute('data-step')).toBe('not compared')
   expect(await skipped.textContent()).toContain('The signature was not checked. The keys')
 })
 
 test('all that can change of a rule for workloads is edited in one form', async () => {
-  const { id } = await console_.client.accessRules.create({
-    for: 'workloads',
-    name: 'editable',
-    issuer,
-    jwksUri: `${issuer}/keys`,
-    audience: 'here',
-    conditions: { environment: 'production' },
-    role: 'writer',
-    project: 'default',
-  })
-  const page = await console_.open('/access-rules')
+  const page = await console_.show('/access-rules')
   await page.getByRole('button', { name: 'Edit editable' }).click()
   const dialog = page.getByRole('dialog')
   await dialog.getByText('Still needed: a change.').waitFor()
@@ -153,21 +139,22 @@ test('all that can change of a rule for workloads is edited in one form', async 
   await dialog.getByText('an audience').waitFor()
   await dialog.getByLabel('Value 1').fill('staging')
   await dialog.getByLabel('Audience').fill('there')
-  await dialog.getByLabel('Address of the key set').fill(`${issuer}/jwks`)
+  await dialog.getByLabel('Address of the key set').fill(`${otherIssuer}/jwks`)
   await dialog.getByLabel('Accept each token once').check()
   await dialog.getByRole('button', { name: 'Save' }).click()
-  await dialog.getByText(/^No key of the issuer /).waitFor()
-  expect(await console_.client.accessRules.get(id)).toMatchObject({
-    audience: 'there',
-    jwksUri: `${issuer}/jwks`,
-    singleUse: true,
-    conditions: { environment: 'staging' },
-    role: 'writer',
-  })
+  await expect
+    .poll(() => client.accessRules.get(editable.id))
+    .toMatchObject({
+      audience: 'there',
+      jwksUri: `${otherIssuer}/jwks`,
+      singleUse: true,
+      conditions: { environment: 'staging' },
+      role: 'writer',
+    })
 })
 
 test('a rule for people is made, changed, and checked by claims', async () => {
-  const page = await console_.open('/access-rules')
+  const page = await console_.show('/access-rules')
   await page.getByRole('button', { name: 'New rule' }).click()
   const dialog = page.getByRole('dialog')
   await dialog.getByText('People', { exact: true }).click()
@@ -219,26 +206,4 @@ test('a rule for people is made, changed, and checked by claims', async () => {
   const failed = dialog.locator('[data-step=failed]')
   expect(await failed.textContent()).toMatch(/conditions.*groups/)
   await check('{"groups": ["payments"]}', 'They have the role admin while they are signed in.')
-})
-
-test('an auditor checks rules and sees sessions, and changes neither', async () => {
-  const { client } = console_
-  const rule = { name: 'visitors', conditions: { groups: 'visitors' }, role: 'reader' } as const
-  await client.accessRules.create({ ...rule, for: 'people', allProjects: true })
-  await client.sessions.create()
-  const { apiKey } = await client.apiKeys.create({ name: 'review', role: 'auditor' })
-  rememberSecret('an API key', apiKey)
-  const page = await console_.open('/access-rules', { apiKey })
-  const visitors = page.getByRole('row', { name: /visitors/ })
-  await visitors.waitFor()
-  expect(await visitors.getByRole('button').allTextContents()).toEqual(['Check'])
-  expect(await page.getByRole('button', { name: 'New rule' }).count()).toBe(0)
-  await visitors.getByRole('button').click()
-  await page.getByRole('dialog', { name: 'Check “visitors”' }).waitFor()
-  await page.goto(`${console_.server.url}/console/#/sessions`)
-  const sessions = page.getByRole('row', { name: /API key/ })
-  await sessions.filter({ hasText: 'first admin' }).first().waitFor()
-  expect(await sessions.filter({ has: page.getByRole('button') }).allTextContents()).toEqual([
-    expect.stringMatching(/review.*this browser/),
-  ])
 })

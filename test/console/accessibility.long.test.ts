@@ -9,7 +9,7 @@ import {
   phone,
   type TestConsole,
 } from '../support/console/console.ts'
-import { layoutFaults, looksDifferent } from '../support/console/layout.ts'
+import { layoutFaults, longLabel, looksDifferent } from '../support/console/layout.ts'
 import { keyFor, signToken } from '../support/keys/tokens.ts'
 import { rememberSecret } from '../support/secrets.ts'
 
@@ -28,17 +28,12 @@ beforeAll(async () => {
   })
   const { client } = console_
   projectId = (await client.projects.get('default')).id
-  const kids: string[] = []
-  for (const name of ['orders, spring', 'orders, autumn']) {
-    const { publicKeyPem } = name === 'orders, autumn' ? pair : keyFor('ES256')
-    kids.push((await client.keys.create(projectId, { name, algorithm: 'ES256', publicKeyPem })).kid)
-  }
+  ended = await console_.register(projectId, 'orders, spring')
+  const { publicKeyPem } = pair
+  kid = await console_.register(projectId, 'orders, autumn', { publicKeyPem })
   emptyId = (await client.projects.create({ name: 'empty' })).id
   rotatingId = await createRotation(client)
-  const [inactive = '', active = ''] = kids
-  kid = active
-  await client.keys.update(projectId, inactive, { active: false })
-  ended = inactive
+  await client.keys.update(projectId, ended, { active: false })
   // It is named on the page of a key that has ended.
   await fetch(`${console_.server.url}/v1/projects/${projectId}/.well-known/jwks.json`)
   await client.apiKeys.create({ name: `pipelines-of-${'everything-'.repeat(9)}`, role: 'reader' })
@@ -67,13 +62,12 @@ beforeAll(async () => {
 /** A project with a rotation under way, two keys of one label, and a label without a space. */
 async function createRotation(client: Client): Promise<string> {
   const { id } = await client.projects.create({ name: 'rotating' })
-  const register = async (name: string) => {
-    const { publicKeyPem } = keyFor('ES256')
-    return (await client.keys.create(id, { name, algorithm: 'ES256', publicKeyPem })).kid
-  }
+  const register = (name: string) => console_.register(id, name)
   const from = await register('payments')
   await client.rotations.start(id, { from, to: await register('payments'), tokenLifetime: 3_600 })
   await register('a-label-without-any-space-that-names-a-service-and-its-environment')
+  const expireTime = new Date(Date.now() + 40 * 86_400_000).toISOString()
+  await console_.register(id, longLabel, { expireTime })
   return id
 }
 
@@ -168,16 +162,39 @@ const open = (): [name: string, route: string, ...steps: Step[]][] => {
   ]
 }
 
-test('axe finds no fault on any page, and each has its title', async () => {
+/** What depends on a measured width is drawn some frames after a change of the width. */
+const frames = `new Promise((drawn) => {
+  const wait = (count) => (count === 0 ? drawn() : requestAnimationFrame(() => wait(count - 1)))
+  wait(4)
+})`
+
+const widths = [320, 390, 768, 992, 1_024, 1_100, 1_280, 1_440]
+
+/** The faults of the layout at these widths. */
+async function faultsAt(page: Page, ...all: number[]): Promise<string[]> {
+  const faults: string[] = []
+  for (const width of all) {
+    await page.setViewportSize({ width, height: 800 })
+    await page.evaluate(frames)
+    faults.push(...(await layoutFaults(page)).map((fault) => `at ${width}: ${fault}`))
+  }
+  return faults
+}
+
+test('each page has its title, no fault that axe finds, and at no width anything cut off or on top of something', async () => {
   const page = await console_.open('/')
   const faults: Record<string, string[]> = {}
   for (const [route, title] of Object.entries(pages())) {
     await go(page, route)
     expect(await page.title()).toBe(`${title} · Pubring`)
-    const found = await accessibilityViolations(page)
+    const found = [...(await accessibilityViolations(page)), ...(await faultsAt(page, ...widths))]
     if (found.length > 0) faults[route] = found
   }
   expect(faults).toEqual({})
+  await go(page, `/projects/${rotatingId}/keys`)
+  await page.getByRole('button', { name: `Deactivate ${longLabel}` }).click()
+  await page.getByRole('dialog').getByRole('group', { name: 'The key' }).waitFor()
+  expect(await faultsAt(page, 360, 900)).toEqual([])
 })
 
 const opened = '[role=menu], [role=dialog], [role=listbox]'
@@ -264,27 +281,6 @@ test('the focus returns after dialogs and menus, and stays after changes of tab 
   await expectFocus('h1: Rotate “orders, autumn”')
   await page.getByRole('button', { name: 'Cancel' }).click()
   await expectFocus('h1: default')
-})
-
-/** What depends on a measured width is drawn some frames after a change of the width. */
-const frames = `new Promise((drawn) => {
-  const wait = (count) => (count === 0 ? drawn() : requestAnimationFrame(() => wait(count - 1)))
-  wait(4)
-})`
-
-test('at no width does a page scroll sideways, or have texts or controls on top of each other', async () => {
-  const page = await console_.open('/')
-  const faults: Record<string, string[]> = {}
-  for (const route of Object.keys(pages())) {
-    await go(page, route)
-    for (const width of [320, 390, 768, 992, 1_024, 1_100, 1_280, 1_440]) {
-      await page.setViewportSize({ width, height: 800 })
-      await page.evaluate(frames)
-      const found = await layoutFaults(page)
-      if (found.length > 0) faults[`${route} at ${width}`] = found
-    }
-  }
-  expect(faults).toEqual({})
 })
 
 test('the buttons of a long form stay above what scrolls below them', async () => {
@@ -385,6 +381,8 @@ test('with forced colors, states and selections are seen', async () => {
   await expectSeen('tr[data-selected]', unselect('data-selected'))
   await expectSeen('[aria-pressed=true]', unselect('aria-pressed'))
   await expectSeen('[aria-current=page]', unselect('aria-current'))
+  await go(page, '/?view=calendar')
+  await expectSeen('.calendar button', `element.style.setProperty('--share', 0)`)
   await page.keyboard.press('Control+k')
   const dialog = page.getByRole('dialog')
   await dialog.getByRole('combobox').fill('orders')

@@ -12,16 +12,14 @@ const console_ = await openConsole({
 const { client } = console_
 const project = (await client.projects.get('default')).id
 const pair = keyFor('ES256')
-const register = async (name: string, { publicKeyPem } = keyFor('ES256')) =>
-  (await client.keys.create(project, { name, algorithm: 'ES256', publicKeyPem })).kid
 const [off = '', old = '', next = '', finished = '', last = ''] = await Promise.all(
-  ['off', 'old', 'next', 'finished', 'last'].map((name) => register(name)),
+  ['off', 'old', 'next', 'finished', 'last'].map((name) => console_.register(project, name)),
 )
 await client.keys.update(project, off, { active: false })
 await client.rotations.start(project, { from: old, to: next, tokenLifetime: 60 })
 await client.rotations.start(project, { from: finished, to: last, tokenLifetime: 60 })
 await client.keys.update(project, finished, { active: false })
-const kid = await register('signer', pair)
+const kid = await console_.register(project, 'signer', { publicKeyPem: pair.publicKeyPem })
 const { id: empty } = await client.projects.create({ name: 'empty' })
 const rule = await client.accessRules.create({
   for: 'people',
@@ -74,7 +72,7 @@ test('every page opens for an auditor, without a refused request and what would 
   })
   const found: string[] = []
   for (const address of Object.values(addresses).flat()) {
-    await page.goto(`${console_.server.url}/console/#${address}`)
+    await console_.go(address)
     await page.getByRole('heading', { level: 1 }).waitFor()
     await page
       .getByRole('status', { name: 'Loading', exact: true })

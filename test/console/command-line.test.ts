@@ -1,8 +1,8 @@
-import { createServer } from 'node:net'
 import { expect, test } from 'vitest'
 import { openShell } from '../cli/support.ts'
 import { startApp } from '../support/app/app.ts'
 import { launchBrowser } from '../support/console/console.ts'
+import { freePort } from '../support/server/process.ts'
 
 const port = await freePort()
 const url = `http://127.0.0.1:${port}`
@@ -11,14 +11,6 @@ const server = await startApp({ config: { oidc, publicUrl: url }, http: { public
 await server.app.listen({ host: '127.0.0.1', port })
 const shell = openShell(() => ({ USER: 'ada' }))
 const browser = await launchBrowser()
-
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => probe.once('listening', resolve))
-  const { port } = Object(probe.address())
-  await new Promise((resolve) => probe.close(resolve))
-  return port
-}
 
 test('pubring login is approved by a click, on a page that the browser runs as it is meant', async () => {
   const context = await browser.newContext()

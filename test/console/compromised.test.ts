@@ -4,17 +4,23 @@ import { ecKey, privatePem } from '../support/keys/pem.ts'
 import { signToken } from '../support/keys/tokens.ts'
 
 const console_ = await openConsole()
-const { client } = console_
+const { client, go, register } = console_
 const project = await client.projects.create({ name: 'shop' })
 const leaked = ecKey()
-const register = async (name: string, { publicKeyPem } = ecKey()) =>
-  (await client.keys.create(project.id, { name, algorithm: 'ES256', publicKeyPem })).kid
-const kid = await register('leaked', leaked)
-await register('sound')
+const kid = await register(project.id, 'leaked', { publicKeyPem: leaked.publicKeyPem })
+await register(project.id, 'sound')
 await client.keys.check({ publicKeyPem: privatePem(leaked) })
 const page = await console_.open('/')
 
-const go = (route: string) => page.goto(`${console_.server.url}/console/#${route}`)
+/** A project with a compromised key and no other. */
+async function projectOfStolen(name: string) {
+  const { id } = await client.projects.create({ name })
+  const stolen = ecKey()
+  const old = await register(id, 'stolen', { publicKeyPem: stolen.publicKeyPem })
+  await client.keys.check({ publicKeyPem: privatePem(stolen) })
+  return { id, old }
+}
+
 const rows = () => page.locator('tr[data-id]')
 const status = page.getByRole('status')
 
@@ -40,7 +46,6 @@ test('a key whose private half was submitted is compromised in every view, and o
   await page.getByRole('button', { name: 'Compromised' }).click()
   await expect.poll(() => rows().count()).toBe(1)
   expect(page.url()).toContain('state=compromised')
-  expect(await accessibilityViolations(page)).toEqual([])
 
   await go(`/projects/${project.id}/timeline`)
   await page.locator('[data-state=compromised]').first().waitFor()
@@ -63,7 +68,6 @@ test('a token of a compromised key is never called sound, and leads to its key',
     await page.getByText('Verifiers accept this token, but its key is compromised').waitFor()
   }
   await page.getByText('leaked (ES256, compromised)').waitFor()
-  expect(await accessibilityViolations(page)).toEqual([])
   // A key that waits for approval is warned of in the same step.
   const checks = '**/token-checks'
   await page.route(checks, async (route) => {
@@ -87,6 +91,8 @@ test('one button replaces and revokes it without a wait, and says by when verifi
   await dialog.getByText('Do not wait').waitFor()
   await dialog.getByRole('textbox', { name: 'Public key' }).fill(ecKey().publicKeyPem)
   await dialog.getByLabel('Label').fill('successor')
+  // Its button sends two requests.
+  expect(await dialog.getByRole('button', { name: 'Show curl command' }).count()).toBe(1)
   expect(await accessibilityViolations(page, '[role=dialog]')).toEqual([])
   await dialog.getByRole('button', { name: 'Replace and revoke now' }).click()
   await dialog.getByText('Sign with it now').waitFor()
@@ -102,7 +108,6 @@ test('one button replaces and revokes it without a wait, and says by when verifi
     await impact.getByText(text).waitFor()
   }
   expect(await page.getByRole('button', { name: 'Activate', exact: true }).count()).toBe(0)
-  expect(await accessibilityViolations(page)).toEqual([])
 
   await go(`/projects/${project.id}/keys`)
   await expect.poll(() => status.first().textContent()).toMatch(sentence)
@@ -114,11 +119,7 @@ test('one button replaces and revokes it without a wait, and says by when verifi
 })
 
 test('a revocation that fails is reported, and its new key is not signed with until another try succeeds', async () => {
-  const { id } = await client.projects.create({ name: 'bank' })
-  const stolen = ecKey()
-  const key = { name: 'stolen', algorithm: 'ES256', publicKeyPem: stolen.publicKeyPem } as const
-  const old = (await client.keys.create(id, key)).kid
-  await client.keys.check({ publicKeyPem: privatePem(stolen) })
+  const { id, old } = await projectOfStolen('bank')
   const path = `**/v1/projects/${id}/jwt-keys/${old}`
   const problem = { status: 409, code: 'precondition_failed', title: 'Refused', detail: 'No.' }
   await page.route(path, (route) =>
@@ -148,14 +149,14 @@ test('a revocation that fails is reported, and its new key is not signed with un
 
 test('a key that has ended can be called compromised later', async () => {
   const pair = ecKey()
-  const ended = await register('found out', pair)
+  const { publicKeyPem } = pair
+  const ended = await register(project.id, 'found out', { publicKeyPem })
   await client.keys.update(project.id, ended, { active: false, reason: 'superseded' })
   await go(`/projects/${project.id}/keys/${ended}`)
   const button = page.getByRole('button', { name: 'It was compromised' })
   await button.click()
   const dialog = page.getByRole('dialog', { name: 'Was “found out” compromised?' })
   await dialog.getByText('counts as valid at no time').waitFor()
-  expect(await accessibilityViolations(page, '[role=dialog]')).toEqual([])
   await dialog.getByRole('button', { name: 'It was compromised' }).click()
   await page.getByText('It is compromised: it stays off').waitFor()
   expect(await button.count()).toBe(0)
@@ -163,18 +164,13 @@ test('a key that has ended can be called compromised later', async () => {
   expect(details.ended).toMatchObject({ reason: 'compromised' })
   await go(`/projects/${project.id}/keys`)
   await page.getByRole('button', { name: 'Register a key' }).click()
-  await page.getByRole('textbox', { name: 'Public key' }).fill(pair.publicKeyPem)
+  await page.getByRole('textbox', { name: 'Public key' }).fill(publicKeyPem)
   await page.getByText('It is compromised: make a new key pair.').waitFor()
   await page.keyboard.press('Escape')
 })
 
 test('what is refused to a compromised key is not offered', async () => {
-  const { id } = await client.projects.create({ name: 'bakery' })
-  const stolen = ecKey()
-  const { publicKeyPem } = stolen
-  const create = { name: 'stolen', algorithm: 'ES256', publicKeyPem } as const
-  const old = (await client.keys.create(id, create)).kid
-  await client.keys.check({ publicKeyPem: privatePem(stolen) })
+  const { id, old } = await projectOfStolen('bakery')
   await client.keys.update(id, old, { active: false })
   await go(`/projects/${id}/keys`)
   await status.getByText('none is active').waitFor()

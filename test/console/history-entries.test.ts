@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import { entriesOf, eventQuery, noFilter } from '../../console/src/events/filter.ts'
+import { typeLabel, typesOfHistory } from '../../console/src/events/types.ts'
 import type { Event } from '../../packages/client/src/index.ts'
+import { eventTypes } from '../../packages/server/src/features/events/types.ts'
 
 const day = (number: number) => `2026-03-${String(number).padStart(2, '0')}T00:00:00.000Z`
 const now = Date.parse(day(28))
@@ -89,4 +91,13 @@ test('the service is asked for the events that tell of expiries, never for expir
   })
   const { type } = eventQuery(filterOf('type=key.expired'))
   expect(type?.split(',')).toEqual(['key.created', 'key.updated', 'key.deleted', 'key.recorded'])
+})
+
+test('every event type has a label in words of its own', () => {
+  const labels = typesOfHistory(true).map(typeLabel)
+  expect(labels.filter((label) => !/^[A-Z][A-Za-z ]+$/.test(label))).toEqual([])
+  // An expiry is derived: no ledger has an event of it.
+  expect(new Set(labels).size).toBe(eventTypes.length + 1)
+  expect(labels).toContain('API key recorded as it is')
+  expect(labels).toContain('Key expired')
 })

@@ -2,25 +2,18 @@ import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { positionOf } from '../../packages/client/src/index.ts'
 import { openConsole } from '../support/console/console.ts'
-import { keyFor } from '../support/keys/tokens.ts'
 
 const hostile = '<img src=x onerror=document.title=1>'
 
 const console_ = await openConsole()
-const { client } = console_
+const { client, go, register } = console_
 const projectId = (await client.projects.create({ name: 'orders' })).id
-const add = async (name: string, more = {}) => {
-  const { publicKeyPem } = keyFor('ES256')
-  const body = { name, algorithm: 'ES256' as const, publicKeyPem, ...more }
-  return (await client.keys.create(projectId, body)).kid
-}
-const kid = await add(hostile)
+const kid = await register(projectId, hostile)
 await client.keys.update(projectId, kid, { active: false })
 await client.keys.update(projectId, kid, { label: 'orders, spring' })
-await add('short-lived', { expireTime: new Date(Date.now() + 700).toISOString() })
+await register(projectId, 'short-lived', { expireTime: new Date(Date.now() + 700).toISOString() })
 const page = await console_.open('/')
 
-const go = (route: string) => page.goto(`${console_.server.url}/console/#${route}`)
 const history = (query = '', id = projectId) => `/projects/${id}/history${query}`
 const shown = () => page.locator('[data-revision]')
 const revisions = () =>
@@ -68,10 +61,14 @@ test('a period of whole days is chosen by its name', async () => {
   expect(Object.fromEntries(query())).toEqual({ since: await midnight(7) })
 })
 
-test('the expiry of a key is an entry', async () => {
-  await go(history('?type=key.expired'))
-  await page.locator('[data-expiry]').getByText('Key “short-lived” expired').waitFor()
-  expect(await shown().count()).toBe(0)
+test('the history counts its entries per day', async () => {
+  await go(history())
+  await shown().first().waitFor()
+  const count = await page.locator('.entries > li').count()
+  const today = new Date().toLocaleDateString('en-US', { dateStyle: 'full' })
+  const calendar = page.getByRole('table', { name: 'Entries per day' })
+  await calendar.getByRole('button', { name: `${count} on ${today}` }).click()
+  await expect.poll(() => page.evaluate('document.activeElement.ariaLabel')).toBe(today)
 })
 
 test('a search that is not finished has found none so far, and can go on', async () => {
@@ -88,7 +85,7 @@ test('a search that is not finished has found none so far, and can go on', async
 
 test('an event expands with the keyboard to its ids and exact time, and leads to its key’s', async () => {
   await go(history())
-  const [event] = await console_.client.events.list({ project: projectId, after: 2, limit: 1 })
+  const [event] = await client.events.list({ project: projectId, after: 2, limit: 1 })
   const entry = page.locator('[data-revision="3"]')
   await entry.getByRole('button').first().focus()
   await page.keyboard.press('Enter')
@@ -104,11 +101,13 @@ test('an event expands with the keyboard to its ids and exact time, and leads to
 })
 
 test('who deactivated a key, and when, is found in the whole ledger by filters in the address', async () => {
-  const { client } = console_
   const { id } = await client.projects.create({ name: 'long' })
   for (let turn = 0; turn < 60; turn += 1) await client.projects.rename(id, `long-${turn}`)
   await go(history('', id))
   await page.getByText('The newest 50 entries').waitFor()
+  await page.getByRole('button', { name: 'Load older events' }).click()
+  await page.locator('[data-revision="1"]').waitFor()
+  expect(await revisions()).toEqual(Array.from({ length: 61 }, (_, index) => 61 - index))
   await page.getByRole('combobox', { name: 'Events' }).click()
   await page.getByRole('option', { name: 'Project created' }).click()
   await page.keyboard.press('Escape')
@@ -133,43 +132,16 @@ test('who deactivated a key, and when, is found in the whole ledger by filters i
   await page.getByText('No matching events').waitFor()
 })
 
-test('what matches is exported as JSON lines', async () => {
-  await go(history(`?subject=${kid}&type=key.updated`))
-  await page.getByText('2 matching entries').waitFor()
-  const download = page.waitForEvent('download')
-  await page.getByRole('button', { name: 'Export', exact: true }).click()
-  await page.getByRole('menuitem', { name: 'The events that match' }).click()
-  const file = await download
-  expect(file.suggestedFilename()).toBe('orders-history.jsonl')
-  const text = await readFile(await file.path(), 'utf8')
-  const events = text
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line))
-  expect(events.map(({ revision }) => revision)).toEqual([4, 3])
-})
-
 test('new events appear in the open ledgers of a project and of the system', async () => {
   await go(history())
   await shown().first().waitFor()
-  const { publicKeyPem } = keyFor('EdDSA')
-  const key = { name: 'just now', algorithm: 'EdDSA' as const, publicKeyPem }
-  await console_.client.keys.create(projectId, key)
+  await register(projectId, 'just now')
   await page.getByText('Registered key “just now”').waitFor()
   await go('/history')
   await page.getByRole('heading', { name: 'History' }).waitFor()
   await shown().first().waitFor()
-  await console_.client.apiKeys.create({ name: 'night watch', role: 'reader' })
+  await client.apiKeys.create({ name: 'night watch', role: 'reader' })
   await page.getByText('Created API key “night watch”').waitFor()
-})
-
-test('a long ledger is loaded in pages, newest first and without gaps', async () => {
-  const { id } = await console_.client.projects.get('long-59')
-  await go(history('', id))
-  await page.getByText('The newest 50 entries').waitFor()
-  await page.getByRole('button', { name: 'Load older events' }).click()
-  await page.locator('[data-revision="1"]').waitFor()
-  expect(await revisions()).toEqual(Array.from({ length: 61 }, (_, index) => 61 - index))
 })
 
 test('the history of all has every ledger, by project, type, subject and time, and is exported', async () => {
@@ -190,6 +162,7 @@ test('the history of all has every ledger, by project, type, subject and time, a
   const download = page.waitForEvent('download')
   await page.getByRole('button', { name: 'Export', exact: true }).click()
   await page.getByRole('menuitem', { name: 'The events that match' }).click()
+  expect((await download).suggestedFilename()).toBe('all-history.jsonl')
   const lines = (await readFile(await (await download).path(), 'utf8')).trim().split('\n')
   const events = lines.map((line) => JSON.parse(line))
   expect(events.map((each) => [each.projectId, each.revision])).toEqual(
@@ -206,7 +179,7 @@ test('the history of all has every ledger, by project, type, subject and time, a
 })
 
 test('the history of a key has its rotations', async () => {
-  const [from, to] = [await add('summer'), await add('autumn')]
+  const [from, to] = [await register(projectId, 'summer'), await register(projectId, 'autumn')]
   const { id } = await client.rotations.start(projectId, { from, to, tokenLifetime: 60 })
   for (const each of [from, to]) {
     await go(`/projects/${projectId}/keys/${each}`)

@@ -1,8 +1,7 @@
 import type { Page } from 'playwright-core'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { accessibilityViolations, openConsole } from '../support/console/console.ts'
+import { openConsole } from '../support/console/console.ts'
 import { freshPem } from '../support/keys/fresh-keys.ts'
-import { ecKey } from '../support/keys/pem.ts'
 
 let project: string
 let projects = 0
@@ -15,11 +14,7 @@ beforeEach(async () => {
   project = (await console_.client.projects.create({ name: `shop-${projects}` })).id
 })
 
-async function registered(name: string): Promise<string> {
-  const { publicKeyPem } = ecKey()
-  return (await console_.client.keys.create(project, { name, algorithm: 'ES256', publicKeyPem }))
-    .kid
-}
+const registered = (name: string) => console_.register(project, name)
 
 const row = (page: Page, kid: string) => page.locator(`tr[data-id="${kid}"]`)
 
@@ -37,7 +32,6 @@ describe('deactivating a key', () => {
     await press(page, 'Deactivate winter')
     const dialog = page.getByRole('dialog', { name: 'Deactivate “winter”?' })
     await dialog.getByText('All tokens of this project will stop verifying').waitFor()
-    expect(await accessibilityViolations(page)).toEqual([])
     await dialog.getByRole('button', { name: 'Deactivate' }).click()
     await row(page, kid).getByText('off', { exact: true }).waitFor()
     expect(await console_.client.keys.get(project, kid)).toMatchObject({ active: false })
@@ -46,8 +40,8 @@ describe('deactivating a key', () => {
 
   test('warns if an ML-DSA key alone remains, which is not in jwks.json', async () => {
     const kid = await registered('winter')
-    const members = { algorithm: 'ML-DSA-44', publicKeyPem: freshPem('ML-DSA-44') } as const
-    await console_.client.keys.create(project, { name: 'later', ...members })
+    const publicKeyPem = freshPem('ML-DSA-44')
+    await console_.register(project, 'later', { algorithm: 'ML-DSA-44', publicKeyPem })
     const page = await console_.show(`/projects/${project}/keys/${kid}`)
     const warning = 'This is the last active key in jwks.json.'
     await page.getByText(warning).waitFor()
@@ -63,7 +57,6 @@ describe('deactivating a key', () => {
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Reason').selectOption('compromised')
     await dialog.getByText('it counts as valid at no time').waitFor()
-    expect(await accessibilityViolations(page)).toEqual([])
     await dialog.getByRole('button', { name: 'Deactivate' }).click()
     await page.getByText(/^.+, compromised$/).waitFor()
     await page.getByText('as compromised').waitFor()
@@ -71,7 +64,7 @@ describe('deactivating a key', () => {
     expect(details.ended).toMatchObject({ reason: 'compromised' })
   })
 
-  test('and deleting it shows the curl command', async () => {
+  test('and deleting it names the key and who changed it last', async () => {
     const kid = await registered('spring')
     await registered('summer')
     await console_.client.keys.update(project, kid, { active: false })
@@ -83,9 +76,6 @@ describe('deactivating a key', () => {
     expect(await identity.textContent()).toMatch(
       new RegExp(`spring.*off.*${kid}.*ES256 P-256.*Registered.*seconds? ago|now`),
     )
-    await dialog.getByRole('button', { name: 'Show curl command' }).click()
-    await dialog.getByText(`-X DELETE`).waitFor()
-    expect(await dialog.textContent()).not.toContain(console_.apiKey)
     await dialog.getByRole('button', { name: 'Delete permanently' }).click()
     await row(page, kid).waitFor({ state: 'detached' })
   })
@@ -128,10 +118,6 @@ test('changes made elsewhere appear without reloading', async () => {
   await row(page, second).getByRole('link', { name: 'Continue there' }).waitFor()
   await console_.client.projects.rename(project, `seen-${projects}`)
   await page.getByRole('heading', { name: `seen-${projects}` }).waitFor()
-  const fourth = await registered('last')
-  await page.goto(`${console_.server.url}/console/#/projects/${project}/keys/${fourth}`)
-  await page.getByText(/spreading · \d s/).waitFor()
-  await page.getByText('current', { exact: true }).waitFor()
 })
 
 test('a label of markup and scripts is rendered as text in lists, menus, dialogs and the history', async () => {
@@ -156,7 +142,7 @@ test('a label of markup and scripts is rendered as text in lists, menus, dialogs
   await page.getByRole('heading', { name: label, exact: true }).waitFor()
   await page.getByRole('link', { name: 'Rotate' }).click()
   await page.getByText(`“${label}”`).first().waitFor()
-  await page.goto(`${console_.server.url}/console/#/projects/${project}/history`)
+  await console_.go(`/projects/${project}/history`)
   await page.getByText(label).first().waitFor()
   expect(await page.title()).toMatch(/Pubring/)
   expect(await page.locator('img[src=x]').count()).toBe(0)

@@ -4,10 +4,10 @@ import { newApiKeySecret } from '../../packages/server/src/kernel/access/secrets
 import {
   accessibilityViolations,
   openConsole,
+  openStranger,
   readableTexts,
   signIn,
 } from '../support/console/console.ts'
-import { ecKey } from '../support/keys/pem.ts'
 import { startHttpServer } from '../support/network/http-server.ts'
 import { rememberSecret } from '../support/secrets.ts'
 
@@ -39,31 +39,24 @@ test('the files of a page are compressed and cached for good', async () => {
   expect(other.status).toBe(404)
 })
 
-test('axe finds no fault on the sign-in page', async () => {
-  const page = await (await console_.browser.newContext()).newPage()
-  await page.goto(`${console_.server.url}/console`)
-  await page.getByLabel('API key', { exact: true }).waitFor()
-  expect(await page.title()).toBe('Sign in · Pubring')
-  expect(await accessibilityViolations(page)).toEqual([])
-  await page.context().close()
-})
-
 describe('signing in', () => {
   test('fails for an API key that does not exist, with the reason, and keeps nothing', async () => {
-    const page = await (await console_.browser.newContext()).newPage()
+    const page = await openStranger(console_)
     await page.goto(`${console_.server.url}/console/`)
     const field = page.getByLabel('API key', { exact: true })
+    await field.waitFor()
+    expect(await page.title()).toBe('Sign in · Pubring')
+    expect(await accessibilityViolations(page)).toEqual([])
     const typed = newApiKeySecret()
     await field.fill(typed)
     await page.keyboard.press('Enter')
     await page.getByRole('alert').getByText('invalid_api_key', { exact: true }).waitFor()
     expect(await field.inputValue()).toBe('')
     expect(await readableTexts(page)).not.toContain(typed)
-    await page.context().close()
   })
 
   test('sends no text that is no API key, and keeps it for correction', async () => {
-    const page = await (await console_.browser.newContext()).newPage()
+    const page = await openStranger(console_)
     await page.goto(`${console_.server.url}/console/`)
     const field = page.getByLabel('API key', { exact: true })
     const sent: string[] = []
@@ -74,33 +67,18 @@ describe('signing in', () => {
     await page.getByRole('alert').getByText('invalid_api_key_text', { exact: true }).waitFor()
     expect(await field.inputValue()).toBe('pubring_ab cd')
     expect(sent).toEqual([])
-    await page.context().close()
-  })
-
-  test('takes the API key from a pasted line of a script', async () => {
-    const page = await (await console_.browser.newContext()).newPage()
-    await signIn(page, console_.server.url, `export PUBRING_API_KEY="${console_.apiKey}"`)
-    await page.context().close()
-  })
-
-  test('lasts for the browser, and opens the requested page', async () => {
-    const page = await console_.open('/history')
-    await page.getByRole('heading', { name: 'History' }).waitFor()
-    await page.reload()
-    await page.getByRole('heading', { name: 'History' }).waitFor()
-    const other = await page.context().newPage()
-    await other.goto(page.url())
-    await other.getByRole('heading', { name: 'History' }).waitFor()
   })
 
   test('sends the secret once, and leaves it nowhere that a script can read', async () => {
-    const page = await (await console_.browser.newContext()).newPage()
+    const page = await openStranger(console_)
     const sent: string[] = []
     page.on('request', (request) => {
       const apiKey = request.headers()['x-api-key']
       if (apiKey !== undefined) sent.push(apiKey)
     })
-    await signIn(page, console_.server.url, console_.apiKey, '/api-keys')
+    // It is taken from a pasted line of a script.
+    const pasted = `export PUBRING_API_KEY="${console_.apiKey}"`
+    await signIn(page, console_.server.url, pasted, '/api-keys')
     await page.locator('tr[data-id]').first().waitFor()
     expect(sent.filter((each) => each !== 'session')).toEqual([console_.apiKey])
     expect(sent.length).toBeGreaterThan(2)
@@ -111,14 +89,13 @@ describe('signing in', () => {
     const [cookie] = await page.context().cookies()
     expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Lax' })
     expect(texts).not.toContain(cookie?.value)
-    await page.context().close()
   })
 
   test('ends when the user signs out, in every tab, and going back shows nothing', async () => {
     const page = await console_.open('/')
     const other = await page.context().newPage()
-    await other.goto(page.url())
-    await other.getByRole('heading', { name: 'Projects' }).waitFor()
+    await other.goto(`${console_.server.url}/console/#/history`)
+    await other.getByRole('heading', { name: 'History' }).waitFor()
     await page.getByRole('link', { name: 'default', exact: true }).click()
     await page.getByRole('tab', { name: 'Keys' }).waitFor()
     await page.getByRole('button', { name: /^Signed in as/ }).click()
@@ -138,7 +115,6 @@ describe('signing in', () => {
     await page.getByRole('button', { name: /^Signed in as/ }).click()
     await page.getByRole('menuitem', { name: 'Sign out' }).click()
     await page.getByRole('heading', { name: 'You are still signed in' }).waitFor()
-    expect(await accessibilityViolations(page)).toEqual([])
     await page.unrouteAll()
     await page.getByRole('button', { name: 'Try again' }).click()
     await page.getByLabel('API key', { exact: true }).waitFor()
@@ -154,18 +130,13 @@ describe('signing in', () => {
       if (name === 'a writer') await console_.client.sessions.end(id)
     }
     // An event ends the stream of the session, which is how the page learns of it.
-    await console_.client.keys.create('busy', {
-      name: 'by another',
-      algorithm: 'ES256',
-      publicKeyPem: ecKey().publicKeyPem,
-    })
+    await console_.register('busy', 'by another')
     await page.getByRole('heading', { name: 'Your session has ended' }).waitFor()
     expect(await accessibilityViolations(page)).toEqual([])
     await page.getByLabel('API key', { exact: true }).fill(apiKey)
     await page.getByRole('button', { name: 'Sign in', exact: true }).click()
-    await page
-      .getByRole('heading', { name: 'Your session has ended' })
-      .waitFor({ state: 'detached' })
+    const ended = page.getByRole('heading', { name: 'Your session has ended' })
+    await ended.waitFor({ state: 'detached' })
     expect(await page.getByLabel('Label').inputValue()).toBe('half done')
   })
 
@@ -184,27 +155,26 @@ describe('signing in', () => {
   })
 })
 
-describe('the console offers', () => {
-  test('a reader no changes', async () => {
-    const { apiKey } = await createApiKey('reader')
-    const page = await console_.open('/projects/default', { apiKey })
-    await page.getByText('No keys yet').waitFor()
-    for (const name of [/Register/, /Project actions/]) {
-      expect(await page.getByRole('button', { name }).count()).toBe(0)
-    }
-    expect(await page.getByRole('link', { name: 'API keys' }).count()).toBe(0)
-  })
-
-  test('a writer of one project only that project', async () => {
-    await console_.client.projects.create({ name: 'unseen' })
-    const { apiKey } = await createApiKey('writer', 'default')
-    const page = await console_.open('/', { apiKey })
-    await page.getByRole('heading', { name: 'default' }).waitFor()
-    await page.getByRole('button', { name: 'Register a key' }).waitFor()
-    await page.goto(`${console_.server.url}/console/#/projects/unseen`)
-    await page.getByText('Project not found').waitFor()
-    expect(await page.getByRole('link', { name: 'History' }).count()).toBe(0)
-  })
+test.each([
+  ['a reader', 'reader', undefined, 'Projects'],
+  ['an admin of one project', 'admin', 'default', 'Project'],
+] as const)('the console offers %s only what the role allows', async (...row) => {
+  const [, role, project, projects] = row
+  await console_.client.projects.create({ name: `unseen-by-${role}` })
+  const { apiKey } = await createApiKey(role, project)
+  const page = await console_.open('/projects/default', { apiKey })
+  await page.getByText('No keys yet').waitFor()
+  expect(await page.getByRole('button', { name: 'Project actions' }).count()).toBe(0)
+  expect(await page.getByRole('button', { name: /^Register/ }).count()).toBe(project ? 2 : 0)
+  const links = page.getByRole('navigation', { name: 'Main' }).getByRole('link')
+  expect(await links.allTextContents()).toEqual([projects, 'Sessions'])
+  await console_.go('/history')
+  await page.getByText('Only an admin or auditor of all projects can see this page.').waitFor()
+  if (project === undefined) return
+  await console_.go('/')
+  await page.getByRole('heading', { name: 'default' }).waitFor()
+  await console_.go(`/projects/unseen-by-${role}`)
+  await page.getByText('Project not found').waitFor()
 })
 
 describe('the URL', () => {
@@ -218,11 +188,10 @@ describe('the URL', () => {
       })
       incoming.pipe(passed)
     })
-    const page = await (await console_.browser.newContext()).newPage()
+    const page = await openStranger(console_)
     await page.goto(`${proxy.url}/keys/console`)
     await signIn(page, `${proxy.url}/keys`, console_.apiKey, '/projects/default')
     await page.getByText('No keys yet').waitFor()
-    await page.context().close()
   })
 })
 

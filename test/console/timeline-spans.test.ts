@@ -55,17 +55,11 @@ function spansOf(input: Partial<BarInput>): Record<string, string> {
   )
 }
 
-test('a key spreads after its registration and each time it is switched on again', () => {
-  const events = [created('a', 0), switched('a', 10, false), switched('a', 20, true)]
-  expect(spansOf({ keys: [key('a', 0)], events, spreadMs: day })).toEqual({
-    a: 'spreading 0-1, current 1-10, off 10-20, spreading 20-21, current 21-',
+test('a key spreads each time it is published, and is current only if it was not switched off before', () => {
+  const events = [created('a', 0), switched('a', 1, false), switched('a', 20, true)]
+  expect(spansOf({ keys: [key('a', 0)], events, spreadMs: 2 * day })).toEqual({
+    a: 'spreading 0-1, off 1-20, spreading 20-22, current 22-',
   })
-})
-
-test('a key that was switched off while it spread was never current', () => {
-  const events = [created('a', 0), switched('a', 1, false)]
-  const keys = [key('a', 0, { active: false })]
-  expect(spansOf({ keys, events, spreadMs: 2 * day })).toEqual({ a: 'spreading 0-1, off 1-' })
 })
 
 test('a registered key that is not active is off, and a rename changes nothing', () => {
@@ -75,20 +69,18 @@ test('a registered key that is not active is off, and a rename changes nothing',
   expect(bar).toMatchObject({ label: 'b', spans: [{ state: 'off' }] })
 })
 
-test('an expiry that passed, was cleared, and was set again', () => {
+test('an expiry that passed, was cleared, and was set again; that of a key that is off leaves it off', () => {
   const events = [
     created('a', 0, { expireTime: { to: iso(40) } }),
     expiry('a', 45, 40),
     expiry('a', 60, undefined, 100),
+    created('off', 0, { expireTime: { to: iso(40) } }),
+    switched('off', 5, false),
   ]
   expect(spansOf({ events, now: at(80) })).toEqual({
     a: 'current 0-40, expired 40-45, current 45-100, expired 100-',
+    off: 'current 0-5, off 5-',
   })
-})
-
-test('an expiry in the past of a key that is off leaves it off', () => {
-  const events = [created('a', 0, { expireTime: { to: iso(40) } }), switched('a', 5, false)]
-  expect(spansOf({ events })).toEqual({ a: 'current 0-5, off 5-' })
 })
 
 test('a deleted key ends, and keeps the label that it had', () => {
@@ -197,12 +189,11 @@ test('the whole window has every published key and its expiry, and zooming keeps
   expect(resize({ from: at(0), to: at(1) }, 1, at(50)).to - at(0.5)).toBe(30 * minute)
 })
 
-test.each([1 / 24, 1 / 4, 1, 7, 31, 366, 20 * 366])(
-  'a window of %d days has some ticks',
-  (days) => {
-    const found = ticks({ from: at(0), to: at(days) }, 8)
-    expect(found.length).toBeGreaterThan(1)
-    expect(found.length).toBeLessThan(11)
-    expect(new Set(found.map(({ label }) => label)).size).toBe(found.length)
-  },
-)
+test('a window of any length has some ticks, each with a label of its own', () => {
+  for (const days of [1 / 24, 1 / 4, 1, 7, 31, 366, 20 * 366]) {
+    const found = ticks({ from: at(0), to: at(days) }, 8).map(({ label }) => label)
+    expect(found.length, `${days} days`).toBeGreaterThan(1)
+    expect(found.length, `${days} days`).toBeLessThan(11)
+    expect(new Set(found).size).toBe(found.length)
+  }
+})
