@@ -1,27 +1,22 @@
-import { createPublicKey, randomBytes, randomUUID } from 'node:crypto'
+import { createPublicKey, randomUUID } from 'node:crypto'
 import type { RouteOptions } from 'fastify'
 import { beforeAll, expect, test } from 'vitest'
 import { accessRuleChanges } from '../../../packages/server/src/features/access-rules/changes.ts'
 import { projectChanges } from '../../../packages/server/src/features/projects/changes.ts'
-import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { pageHeaders, startApp, type TestApp } from '../../support/app/app.ts'
 import { newProject, registerKey, type TestProject } from '../../support/app/keys.ts'
-import { createLink, linksUrl } from '../../support/app/registration-links.ts'
 import { convergenceMs } from '../../support/app/rotations.ts'
 import { freshPem } from '../../support/keys/fresh-keys.ts'
 import { ecKey } from '../../support/keys/pem.ts'
-import { createKeyFile } from '../../support/log/key-file.ts'
 import { createPersonSession, issuer, ruleRecord } from '../../support/store/sessions.ts'
 import { origin } from '../../support/store/store.ts'
 
-const logKey = createKeyFile()
 const routes: RouteOptions[] = []
 let server: TestApp
 let time = Date.now()
 beforeAll(async () => {
   server = await startApp({
     clock: { now: () => time, monotonic: () => performance.now() },
-    logSigner: logKey.open(),
     config: { oidc: { issuer, clientId: 'pubring', scopes: 'openid' } },
     beforeRoutes: async (app) => void app.addHook('onRoute', (route) => void routes.push(route)),
   })
@@ -116,16 +111,10 @@ interface Case {
   asks: boolean
   /** Returns the request. Signs in after it has made what the request needs, unless it does so itself. */
   prepare(signIn: () => Promise<SignedIn>): Promise<[url: string, body?: object]>
-  /** The errors of a session and of an API key that may do it, if it is not the success of both. */
-  codes?: { session?: string; apiKey?: string }
 }
 
-const asks = (what: string, prepare: Case['prepare'], codes: Case['codes'] = {}): Case => {
-  return { what, asks: true, prepare, codes }
-}
-const free = (what: string, prepare: Case['prepare'], codes: Case['codes'] = {}): Case => {
-  return { what, asks: false, prepare, codes }
-}
+const asks = (what: string, prepare: Case['prepare']): Case => ({ what, asks: true, prepare })
+const free = (what: string, prepare: Case['prepare']): Case => ({ what, asks: false, prepare })
 
 /** A change of a record: whether it asks, what it does, the body, and the record if it is another. */
 type Change = [
@@ -150,8 +139,8 @@ const projectPath = '/v1/projects/:projectIdOrName'
 
 const off = { active: false }
 
-/** Every operation that may change something, and what of it needs a recent sign-in. */
-const operations: Record<string, Case[]> = {
+/** The operations that need a recent sign-in sometimes, and what of them does. */
+const sometimes: Record<string, Case[]> = {
   'POST /v1/projects': [
     free('a new project', async () => ['/v1/projects', { name: `n-${randomUUID()}` }]),
     asks('one with an id that it may have had elsewhere', async () => [
@@ -161,24 +150,6 @@ const operations: Record<string, Case[]> = {
     asks('one with a name that another has just given up', async () => [
       '/v1/projects?release=true',
       { name: await givenUpName() },
-    ]),
-  ],
-  [`PATCH ${projectPath}`]: [
-    asks('renaming a project', async () => [
-      `/v1/projects/${(await project()).id}`,
-      { name: `r-${randomUUID()}` },
-    ]),
-  ],
-  [`DELETE ${projectPath}`]: [
-    asks('deleting a project', async () => [`/v1/projects/${(await project()).id}`]),
-  ],
-  [`POST ${projectPath}/jwt-keys`]: [
-    free('registering a key', async () => [(await project()).keys, newKey()]),
-  ],
-  [`POST ${projectPath}/key-imports`]: [
-    free('importing keys', async () => [
-      `/v1/projects/${(await project()).id}/key-imports`,
-      { keys: [newKey()] },
     ]),
   ],
   [`PATCH ${projectPath}/jwt-keys/:kid`]: [
@@ -252,58 +223,10 @@ const operations: Record<string, Case[]> = {
       return [url, off]
     }),
   ],
-  [`DELETE ${projectPath}/jwt-keys/:kid`]: [
-    asks('deleting a key', async () => [await inactive((await keys(1))[1])]),
-  ],
-  [`POST ${projectPath}/rotations`]: [
-    free('starting a rotation', async () => {
-      const [one, from] = await keys(1)
-      const to = await registerKey(server, {}, one.keys)
-      const body = { from: from.split('/').at(-1), to, tokenLifetime: 60 }
-      return [`/v1/projects/${one.name}/rotations`, body]
-    }),
-  ],
-  [`PATCH ${projectPath}/rotations/:id`]: [
-    free('changing a rotation', async () => [await rotation(), { tokenLifetime: 1 }]),
-  ],
-  [`DELETE ${projectPath}/rotations/:id`]: [
-    free('abandoning a rotation', async () => [await rotation()]),
-  ],
   [`POST ${projectPath}/rotations/:id/finish`]: [
     free('a rotation to a key from before', async () => [`${await rotation()}/finish`]),
     asks('a rotation to a key that was registered since', async (signIn) => [
       `${await rotation(signIn)}/finish`,
-    ]),
-  ],
-  [`POST ${projectPath}/key-uses`]: [
-    free('a report of uses', async () => [
-      '/v1/projects/payments/key-uses',
-      { reporter: `reporter-${newId()}`, uses: [] },
-    ]),
-  ],
-  [`DELETE ${projectPath}/key-uses/:reporter`]: [
-    asks('removing a reporter', async () => {
-      const [url, reporter] = ['/v1/projects/payments/key-uses', `reporter-${newId()}`]
-      await server.send('POST', url, { body: { reporter, uses: [] } })
-      return [`${url}/${reporter}`]
-    }),
-  ],
-  [`POST ${projectPath}/registration-links`]: [
-    asks('creating a link', async () => [linksUrl, { note: 'ACME' }]),
-  ],
-  [`DELETE ${projectPath}/registration-links/:id`]: [
-    asks('revoking a link', async () => [`${linksUrl}/${(await createLink(server)).id}`]),
-  ],
-  [`POST ${projectPath}/token-checks`]: [
-    free('checking a token', async () => ['/v1/projects/payments/token-checks', { token: 'x' }]),
-  ],
-  'POST /v1/key-checks': [
-    free('checking a key', async () => ['/v1/key-checks', { publicKeyPem: ecKey().publicKeyPem }]),
-  ],
-  'POST /v1/api-keys': [
-    asks('a reader of a project that expires', async () => [
-      '/v1/api-keys',
-      { name: 'n', role: 'reader', project: 'payments', expireTime: later(hour) },
     ]),
   ],
   'PATCH /v1/api-keys/:id': changes(apiKey, [
@@ -335,12 +258,6 @@ const operations: Record<string, Case[]> = {
     [true, 'activating', { active: true }, async () => inactive(await apiKey())],
     [true, 'a higher role that ends earlier', () => ({ role: 'admin', expireTime: later(hour) })],
   ]),
-  'DELETE /v1/api-keys/:id': [asks('revoking an API key', async () => [await apiKey()])],
-  'POST /v1/access-rules': [
-    asks('a rule for workloads of a project', async () => ['/v1/access-rules', workloads]),
-    asks('an inactive rule', async () => ['/v1/access-rules', { ...workloads, active: false }]),
-    asks('a rule for people', async () => ['/v1/access-rules', people]),
-  ],
   'PATCH /v1/access-rules/:id': [
     ...changes(rule, [
       [false, 'naming', { name: 'x' }],
@@ -377,24 +294,6 @@ const operations: Record<string, Case[]> = {
       ],
     ),
   ],
-  'DELETE /v1/access-rules/:id': [asks('deleting a rule', async () => [await rule()])],
-  'POST /v1/access-rules/checks': [
-    free('checking a new rule', async () => ['/v1/access-rules/checks', people]),
-  ],
-  'POST /v1/access-rules/:id/checks': [
-    free('checking a token', async () => [`${await rule()}/checks`, { token: 'x' }]),
-  ],
-  'POST /v1/log/restarts': [
-    // The key of this process is then the one of the log that grows.
-    asks('a restart', async () => ['/v1/log/restarts'], { apiKey: 'log_stopped' }),
-  ],
-  'POST /v1/log/checkpoints': [free('a checkpoint', async () => ['/v1/log/checkpoints'])],
-  'POST /v1/sessions': [
-    free('a session', async () => ['/v1/sessions'], { session: 'invalid_request' }),
-  ],
-  'DELETE /v1/sessions/self': [
-    free('signing out', async () => ['/v1/sessions/self'], { apiKey: 'session_not_found' }),
-  ],
   'DELETE /v1/sessions/:id': [
     free('the own session', async (signIn) => [`/v1/sessions/${(await signIn()).session.id}`]),
     free('another session of the same person', async (own) => {
@@ -413,56 +312,58 @@ const operations: Record<string, Case[]> = {
       `/v1/sessions?person=${(await signIn()).person.id}`,
     ]),
   ],
-  'DELETE /v1/people/:id': [
-    asks('erasing a person', async () => [`/v1/people/${(await signIn()).person.id}`]),
-    asks('erasing oneself', async (own) => [`/v1/people/${(await own()).person.id}`]),
-  ],
-  'POST /sign-in/cli': [
-    asks(
-      'approving a login',
-      async () => [
-        '/sign-in/cli',
-        {
-          port: '50123',
-          code_challenge: randomBytes(32).toString('base64url'),
-          state: randomBytes(16).toString('base64url'),
-          client: 'ada@laptop',
-        },
-      ],
-      { apiKey: 'cross_site_request' },
-    ),
-  ],
 }
 
-/** The operations that may change something, and what they declare. */
-function changing(): [operation: string, declared: string | undefined][] {
-  return routes.flatMap(({ method, url, config }) => {
-    const methods = [method].flat().filter((each) => !['GET', 'HEAD', 'OPTIONS'].includes(each))
-    return methods.map((each): [string, string | undefined] => [
-      `${each} ${url}`,
-      config?.access && String(config.access.recentSignIn),
-    ])
-  })
-}
-
-test('every operation that may change something is tried here, as it declares', () => {
-  const tried = Object.entries(operations).map(([operation, cases]) => {
-    const kinds = new Set(cases.map((one) => one.asks))
-    return [operation, kinds.size === 2 ? 'sometimes' : kinds.has(true) ? 'always' : 'never']
-  })
-  const withCaller = changing().filter(([, declared]) => declared !== undefined)
-  expect(Object.fromEntries(tried)).toEqual(Object.fromEntries(withCaller))
-})
-
-test('no other operation has a session', () => {
-  const withoutCaller = changing().filter(([, declared]) => declared === undefined)
-  expect(withoutCaller.map(([operation]) => operation).sort()).toEqual([
+/** The other operations that may change something, by what they declare. */
+const declared = {
+  always: [
+    `DELETE ${projectPath}`,
+    `DELETE ${projectPath}/jwt-keys/:kid`,
+    `DELETE ${projectPath}/key-uses/:reporter`,
+    `DELETE ${projectPath}/registration-links/:id`,
+    'DELETE /v1/access-rules/:id',
+    'DELETE /v1/api-keys/:id',
+    'DELETE /v1/people/:id',
+    `PATCH ${projectPath}`,
+    'POST /sign-in/cli',
+    `POST ${projectPath}/registration-links`,
+    'POST /v1/access-rules',
+    'POST /v1/api-keys',
+    'POST /v1/log/restarts',
+  ],
+  never: [
+    `DELETE ${projectPath}/rotations/:id`,
+    'DELETE /v1/sessions/self',
+    `PATCH ${projectPath}/rotations/:id`,
+    `POST ${projectPath}/jwt-keys`,
+    `POST ${projectPath}/key-imports`,
+    `POST ${projectPath}/key-uses`,
+    `POST ${projectPath}/rotations`,
+    `POST ${projectPath}/token-checks`,
+    'POST /v1/access-rules/:id/checks',
+    'POST /v1/access-rules/checks',
+    'POST /v1/key-checks',
+    'POST /v1/log/checkpoints',
+    'POST /v1/sessions',
+  ],
+  /** They have no session. */
+  undefined: [
     'POST /sign-in/back-channel-logout',
-    'POST /v1/projects/:projectIdOrName/jwt-keys/:kid/end',
+    `POST ${projectPath}/jwt-keys/:kid/end`,
     'POST /v1/registration-sessions',
     'POST /v1/session-keys',
     'POST /v1/token',
-  ])
+  ],
+}
+
+test('every operation that may change something declares whether it needs one', () => {
+  const found = routes.flatMap(({ method, url, config }) => {
+    const methods = [method].flat().filter((each) => !['GET', 'HEAD', 'OPTIONS'].includes(each))
+    return methods.map((each) => [`${each} ${url}`, String(config?.access?.recentSignIn)])
+  })
+  const all = Object.entries({ ...declared, sometimes: Object.keys(sometimes) })
+  const expected = all.flatMap(([answer, names]) => names.map((name) => [name, answer]))
+  expect(Object.fromEntries(found)).toEqual(Object.fromEntries(expected))
 })
 
 test('an operation that does not declare it does not start', async () => {
@@ -479,11 +380,19 @@ test('an operation that does not declare it does not start', async () => {
   await expect(undeclared).rejects.toThrow('POST /forgotten does not declare')
 })
 
-const cases = Object.entries(operations).flatMap(([operation, all]) =>
+const cases = Object.entries({
+  ...sometimes,
+  [`DELETE ${projectPath}`]: [
+    asks('which always needs one', async () => [`/v1/projects/${(await project()).id}`]),
+  ],
+  [`POST ${projectPath}/jwt-keys`]: [
+    free('which never needs one', async () => [(await project()).keys, newKey()]),
+  ],
+}).flatMap(([operation, all]) =>
   all.map((one) => [`${operation}: ${one.what}`, operation, one] as const),
 )
 
-test.each(cases)('%s', async (_name, operation, { asks: isAsked, prepare, codes = {} }) => {
+test.each(cases)('%s', async (_name, operation, { asks: isAsked, prepare }) => {
   const method = operation.split(' ')[0] as 'POST' | 'PATCH' | 'DELETE'
   async function send(ageMs: number | undefined) {
     let signedIn: SignedIn | undefined
@@ -499,9 +408,10 @@ test.each(cases)('%s', async (_name, operation, { asks: isAsked, prepare, codes 
     const answer = await server.send(method, url, { headers, ...(body && { body }) })
     return answer.statusCode < 300 ? undefined : answer.json().code
   }
-  expect(await send(901_000)).toBe(isAsked ? 'recent_sign_in_required' : codes.session)
-  expect(await send(0)).toBe(codes.session)
-  expect(await send(undefined)).toBe(codes.apiKey)
+  expect(await send(901_000)).toBe(isAsked ? 'recent_sign_in_required' : undefined)
+  expect(await send(0)).toBeUndefined()
+  // An API key is never asked.
+  expect(await send(undefined)).toBeUndefined()
 })
 
 test('a person whose row was altered ends the sessions of no one else without a recent sign-in', async () => {

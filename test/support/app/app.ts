@@ -1,8 +1,9 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import { type InjectOptions, inject, type Response } from 'light-my-request'
 import { jwsAlgorithmNames } from '../../../packages/intake/src/algorithms.ts'
 import { examineKey } from '../../../packages/intake/src/examine.ts'
 import { buildApp } from '../../../packages/server/src/app.ts'
+import { type ErrorCode, errorTable } from '../../../packages/server/src/errors.ts'
 import { apiKeyChanges } from '../../../packages/server/src/features/api-keys/changes.ts'
 import { apiKeyRecord } from '../../../packages/server/src/features/api-keys/operations.ts'
 import { createBulkIntake, type Intake } from '../../../packages/server/src/intake/pool.ts'
@@ -78,7 +79,8 @@ interface TestOptions {
 
 /**
  * The whole application on a store of its own, with one project. Its end fails if a secret was
- * logged, returned or stored, or if docs/openapi.json lacks a status or a member that was returned.
+ * logged, returned or stored, if docs/openapi.json lacks a status or a member that was returned, or if
+ * an error had another form than all errors.
  */
 export async function startApp(options: TestOptions = {}): Promise<TestApp> {
   const { store, database, dispose } = options.stored ?? (await openTestStore(options.database))
@@ -135,7 +137,7 @@ export async function startApp(options: TestOptions = {}): Promise<TestApp> {
       }
       if (undocumented.size > 0) {
         const list = [...undocumented].join('; ')
-        throw new Error(`docs/openapi.json (npm run generate) does not document: ${list}`)
+        throw new Error(`not as docs/openapi.json (npm run generate) says, or errors have: ${list}`)
       }
     }),
   }
@@ -204,17 +206,24 @@ function recordResponses(app: FastifyInstance): string[] {
   return responses
 }
 
-/** Records statuses that the OpenAPI document lacks for their operation, and members of responses. */
+/**
+ * Records statuses that the OpenAPI document lacks for their operation, members of responses, and errors
+ * that differ from the form of all errors.
+ */
 function recordUndocumented(app: FastifyInstance): Set<string> {
   const undocumented = new Set<string>()
   app.addHook('onSend', async ({ routeOptions }, reply, payload) => {
     const type = String(reply.getHeader('content-type'))
-    if (typeof payload !== 'string' || !/^application\/[\w-+]*json\b/.test(type)) return payload
+    const isError = type === 'application/problem+json'
+    const isRead = typeof payload === 'string' || (isError && Buffer.isBuffer(payload))
+    if (!isRead || !/^application\/[\w-+]*json\b/.test(type)) return payload
     const responses: Record<number, ResponseSchema> = Object(routeOptions.schema?.response)
-    const schema = type.includes('problem') ? Problem : responses[reply.statusCode]
-    for (const path of undeclared(schema, JSON.parse(payload))) {
+    const body = JSON.parse(String(payload))
+    const schema = isError ? Problem : responses[reply.statusCode]
+    for (const path of undeclared(schema, body)) {
       undocumented.add(`${routeOptions.method} ${routeOptions.url} ${reply.statusCode} ${path}`)
     }
+    if (isError && !hasErrorForm(body, reply)) undocumented.add(`${payload}`)
     return payload
   })
   app.addHook('onResponse', async (request, reply) => {
@@ -227,6 +236,24 @@ function recordUndocumented(app: FastifyInstance): Set<string> {
     }
   })
   return undocumented
+}
+
+/** Whether an error is problem details (RFC 9457) that no cache stores and that show nothing internal. */
+function hasErrorForm(problem: Problem, reply: FastifyReply): boolean {
+  const { code, type, title, status, requestId } = problem
+  const known = errorTable[code as ErrorCode]
+  const isChallenge = reply.hasHeader('www-authenticate')
+  return (
+    [title, status, requestId].join() ===
+      [known.title, reply.statusCode, reply.getHeader('x-request-id')].join() &&
+    known.status === status &&
+    type.endsWith(`/docs/errors#${code}`) &&
+    reply.getHeader('cache-control') === 'no-store' &&
+    isChallenge === (status === 401) &&
+    !/\bat .*\.ts|node_modules|SQLITE_|\bselect .* from\b|\binsert into\b/i.test(
+      JSON.stringify(problem),
+    )
+  )
 }
 
 interface ResponseSchema {
