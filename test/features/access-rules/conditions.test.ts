@@ -14,6 +14,7 @@ describe('a condition', () => {
   test.each<[string, Record<string, ClaimValue>, Record<string, unknown>, boolean]>([
     ['a text', { ref: 'main' }, { ref: 'main' }, true],
     ['another text', { ref: 'main' }, { ref: 'main2' }, false],
+    ['other case', { ref: 'main' }, { ref: 'Main' }, false],
     ['no claim', { ref: 'main' }, {}, false],
     ['a number', { id: 7 }, { id: 7 }, true],
     ['a number as text', { id: 7 }, { id: '7' }, false],
@@ -22,6 +23,7 @@ describe('a condition', () => {
     ['a pattern', { ref: 'refs/heads/*' }, { ref: 'refs/heads/main' }, true],
     ['a pattern and exactly its prefix', { ref: 'v*' }, { ref: 'v' }, true],
     ['a pattern and another text', { ref: 'refs/heads/*' }, { ref: 'refs/tags/v1' }, false],
+    ['a pattern and the prefix elsewhere', { ref: 'v*' }, { ref: ' v1' }, false],
     ['a pattern and a number', { id: '7*' }, { id: 74 }, false],
     ['any text', { ref: '*' }, { ref: 'main' }, true],
     ['an element of a list', { groups: 'b' }, { groups: ['a', 'b'] }, true],
@@ -37,6 +39,7 @@ describe('a condition', () => {
     ['an element with a leading zero', { '/a/00': 'y' }, { a: ['y'] }, false],
     ['a character of a text', { '/a/0': 'y' }, { a: 'y' }, false],
     ['an inherited member', { constructor: '*' }, {}, false],
+    ['a nested inherited member', { '/a/toString': '*' }, { a: {} }, false],
     ['a prototype', { '/__proto__/x': 'y' }, {}, false],
     ['an email that is verified', { email: 'a@b' }, { email: 'a@b', email_verified: true }, true],
     ['an email that is not', { email: 'a@b' }, { email: 'a@b', email_verified: false }, false],
@@ -82,11 +85,13 @@ test.each([
   ['/kubernetes.io/Namespace', '/kubernetes.io/namespace'],
   ['namespace', '/kubernetes.io/namespace'],
   ['space', undefined],
+  ['/realm_access.roles', '/realm_access/roles'],
   ['https://acme.test/Groups', 'https://acme.test/groups'],
   ['other', undefined],
 ])('a claim that is somewhere else is named: %s', (name, found) => {
   const claims = {
     'kubernetes.io': { namespace: 'a' },
+    realm_access: { roles: ['b'] },
     'https://acme.test/groups': 'c',
   }
   const hint = found === undefined ? '' : ` It has “${found}”.`

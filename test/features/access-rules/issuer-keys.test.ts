@@ -176,6 +176,12 @@ describe('a JWKS', () => {
     expect(await find()).toEqual(unread(/does not serve a JWKS/))
   })
 
+  test('of 10 MB is an error', async () => {
+    const body = 'x'.repeat(10 * 1024 * 1024)
+    issuer.pages.set('/jwks', (_request, response) => response.end(body))
+    expect(await find()).toEqual(unread(/more than 256 KiB/))
+  })
+
   const weak = generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey
   test.each<[string, () => object, RegExp]>([
     ['a short RSA key', () => jwkOf(weak, {}), /1024/],

@@ -122,8 +122,6 @@ const signedUserInfo = (members: object, header?: object) => {
 const now = () => Math.floor(clock.now() / second)
 const hidden = (step: string) =>
   new RegExp(`^The OpenID provider sent something that is not accepted \\(step ${step}\\)`)
-/** Shown beside keys that were read less than 5 seconds ago. */
-const again = /No key of the OpenID provider verifies its token\..* try again in a few seconds\.$/
 
 describe('a fault of the provider is named in the log, and to the person where that is safe', () => {
   test.each<[string, () => void, RegExp, RegExp]>([
@@ -168,7 +166,7 @@ describe('a fault of the provider is named in the log, and to the person where t
       () => {
         sign = (all) => issuer.token(all, { kid: 'unknown' })
       },
-      again,
+      hidden('signature'),
       /signature: The issuer has no key with this kid \(“unknown”\); its keys have “[\w-]{36}”\./,
     ],
     [
@@ -177,7 +175,7 @@ describe('a fault of the provider is named in the log, and to the person where t
         const { privateKey } = ecKey()
         sign = (all) => signToken(privateKey, { alg: 'ES256', kid: issuer.kid }, all)
       },
-      again,
+      hidden('signature'),
       /signature: The signature does not match/,
     ],
     [
@@ -185,7 +183,7 @@ describe('a fault of the provider is named in the log, and to the person where t
       () => {
         sign = (all) => `${base64url({ alg: 'none' })}.${base64url(all)}.`
       },
-      again,
+      hidden('signature'),
       /signature: The header says “none”, but the key verifies ES256 only/,
     ],
     [
@@ -450,7 +448,6 @@ describe('after a rollover of the keys of the provider', () => {
   ])('%s, the next sign-in succeeds', async (_name, rollOver) => {
     expect((await signIn()).statusCode).toBe(302)
     rollOver()
-    clock.advance(5 * second)
     expect((await signIn()).statusCode).toBe(302)
   })
 
@@ -458,13 +455,12 @@ describe('after a rollover of the keys of the provider', () => {
     sign = (all) => issuer.token(all, { kid: 'unknown' })
     const fetches = () => issuer.server.requests.filter((path) => path.endsWith('/jwks')).length
     const before = fetches()
-    for (let attempt = 0; attempt < 4; attempt += 1) {
-      expect((await signIn()).shown).toMatch(/try again in a few seconds\.$/)
-    }
-    expect(fetches() - before).toBe(1)
+    for (let attempt = 0; attempt < 4; attempt += 1) await signIn()
+    expect((await signIn()).shown).toMatch(/try again in a few seconds\.$/)
+    expect(fetches() - before).toBe(2)
     clock.advance(5 * second)
     await signIn()
-    expect(fetches() - before).toBe(2)
+    expect(fetches() - before).toBe(3)
   })
 })
 

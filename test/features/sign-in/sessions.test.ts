@@ -218,6 +218,19 @@ describe('a session', () => {
     await expectEnded(secret)
   })
 
+  test('ends after its lifetime, however much it is used', async () => {
+    const end = clock.now() + 720 * minute
+    const { secret, answer } = await signIn(server.admin)
+    expect(answer.json().expireTime).toBe(new Date(end).toISOString())
+    while (clock.now() + 20 * minute < end) {
+      clock.advance(20 * minute)
+      expect((await send(secret, 'GET', keys)).statusCode).toBe(200)
+      await server.app.authenticator.flush()
+    }
+    clock.advance(end - clock.now())
+    await expectEnded(secret)
+  })
+
   test('ends by signing out, which clears the cookie', async () => {
     const { secret } = await signIn(server.admin)
     const answer = await send(secret, 'DELETE', '/v1/sessions/self')

@@ -117,15 +117,22 @@ function describeUnmet(name: string, expected: ClaimValue, claims: Claims): stri
   return `${claim} is ${describe(value)}, not ${describe(expected)}.${hint}`
 }
 
-/** A claim, or the pointer to one inside another, that the condition may mean: it ends alike, in any case. */
+/**
+ * The name of a claim, or the pointer to one inside another, that the condition may mean: the same names
+ * in another case or joined otherwise, such as `kubernetes.io.namespace`, or without the outer ones.
+ */
 function similarClaim(claims: Claims, name: string): string | undefined {
-  const wanted = lastStep(pathOf(name))
-  const found = pathsIn(claims).find((path) => lastStep(path) === wanted)
+  const wanted = spelling(pathOf(name))
+  const paths = pathsIn(claims)
+  const found =
+    paths.find((path) => spelling(path) === wanted) ??
+    paths.find((path) => spelling(path).endsWith(wanted))
   if (found === undefined || found.length === 1) return found?.[0]
   return found.map((step) => `/${escapePointer(step)}`).join('')
 }
 
-const lastStep = (path: readonly string[]) => path.at(-1)?.toLowerCase()
+const spelling = (path: readonly string[]) =>
+  `.${path.join('.').toLowerCase().replaceAll(/[/:]/g, '.')}`
 
 const maxDepth = 5
 

@@ -82,6 +82,7 @@ interface KeySet {
 export function createIssuerKeys(context: Context) {
   const { clock } = context
   const keySets = new LRUCache<string, KeySet>({ max: maxKeySets })
+  const refreshedAt = new LRUCache<string, number>({ max: maxKeySets })
   const flights = createSingleFlight<KeySet>()
 
   async function load(id: string, source: IssuerKeySource): Promise<KeySet> {
@@ -104,13 +105,13 @@ export function createIssuerKeys(context: Context) {
   return {
     /**
      * Fetches the keys again, for a token that the issuer itself has just sent and that they do not
-     * verify: it may have replaced them. Returns whether it did: not if they were fetched less than 5
-     * seconds ago.
+     * verify: it may have replaced them. Returns whether it did, which is not more than once in 5 seconds.
      */
     async refresh(source: IssuerKeySource): Promise<boolean> {
       const id = keySourceId(source)
-      const { triedAt = Number.NEGATIVE_INFINITY } = keySets.get(id) ?? {}
-      if (clock.monotonic() - triedAt < refreshPauseMs) return false
+      const time = clock.monotonic()
+      if (time - (refreshedAt.get(id) ?? Number.NEGATIVE_INFINITY) < refreshPauseMs) return false
+      refreshedAt.set(id, time)
       await flights.run(id, () => load(id, source))
       return true
     },

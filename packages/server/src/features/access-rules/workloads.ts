@@ -96,9 +96,25 @@ export function requireSource(submitted: SubmittedSource): IssuerKeySource {
       'The keys come from one place: send jwksUri, or jwks, or neither for discovery.',
     )
   }
+  requireLikelyIssuer(issuer)
   if (keySource === 'discovery') requireHttps('/issuer', issuer)
   if (jwksUri !== undefined) requireHttps('/jwksUri', jwksUri)
   return { issuer, keySource, ...present({ jwksUri, jwks }) }
+}
+
+/** Throws `invalid_request` for an issuer that no token has. */
+function requireLikelyIssuer(issuer: string): void {
+  const [, scheme = '', host = ''] = /^([A-Za-z]+):\/\/([^/?#]*)/.exec(issuer) ?? []
+  const [, parent] = /^(.*)\/\.well-known(?:\/.*)?$/.exec(issuer) ?? []
+  const detail =
+    parent !== undefined
+      ? `issuer is the iss of the tokens, not the address of a document. Is it ${parent}?`
+      : /\s/.test(issuer)
+        ? 'issuer has white space, which no iss has. Remove it.'
+        : scheme + host !== (scheme + host).toLowerCase()
+          ? 'issuer has capital letters in its host, which no iss has. Write them in lower case.'
+          : undefined
+  if (detail !== undefined) throw invalidField('/issuer', 'address_invalid', detail)
 }
 
 function requireHttps(pointer: string, text: string): void {
