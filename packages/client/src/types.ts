@@ -456,7 +456,7 @@ export type AccessRule = {
   createTime: string
   updateTime: string
   lastExchangeTime?: string
-  /** Only in the response of a creation: what is found where the keys of the issuer are. It decides nothing. */
+  /** Only in the response of a creation, and of a change by a patch that has `jwksUri`, `jwks` or `active`: what is found where the keys of the issuer are. It decides nothing. */
   notes?: string[]
 }
 

@@ -121,7 +121,7 @@ test('the ledger holds every member, and the key material by its hash', async ()
   })
 })
 
-describe('a new rule says what is found where the keys of its issuer are', () => {
+describe('a rule that is written says what is found where the keys of its issuer are', () => {
   const { issuer } = server
   afterEach(() => {
     issuer.discovery = { issuer: issuer.url, jwks_uri: `${issuer.url}/jwks` }
@@ -148,6 +148,11 @@ describe('a new rule says what is found where the keys of its issuer are', () =>
     const read = await server.send('GET', urlOf(created))
     expect(read.json()).not.toHaveProperty('notes')
     expect(read.headers.etag).toBe(created.headers.etag)
+    const notesOf = async (body: object) => (await patch(urlOf(created), body)).json().notes
+    expect(await notesOf({ name: 'n' })).toBeUndefined()
+    expect(await notesOf({ active: false })).toBeUndefined()
+    expect(await notesOf({ active: true })).toEqual(created.json().notes)
+    expect(await notesOf({ active: true })).toBeUndefined()
   })
 
   test('that they were not found in time, if the issuer is slow', async () => {

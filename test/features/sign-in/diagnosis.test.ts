@@ -376,25 +376,32 @@ describe('a provider that does things in its own way is understood', () => {
     expect(found.logged).toMatch(logged)
   })
 
-  test.each<[string, string[], (request: (typeof requests)[number]) => unknown]>([
+  const basic = ({ authorization = '' }: (typeof requests)[number]) =>
+    Buffer.from(authorization.slice(6), 'base64').toString().slice(`${clientId}:`.length)
+
+  test.each<[string, string[], (request: (typeof requests)[number]) => unknown, attempts: number]>([
     [
       'offers client_secret_post',
       ['client_secret_basic', 'client_secret_post'],
       ({ body }) => new URLSearchParams(body).get('client_secret'),
+      1,
     ],
     [
       'offers Basic alone, in which it is form-encoded',
       ['client_secret_basic'],
-      ({ authorization = '' }) => {
-        const credentials = Buffer.from(authorization.slice(6), 'base64').toString()
-        return new URLSearchParams(`secret=${credentials.split(':')[1]}`).get('secret')
-      },
+      (request) => new URLSearchParams(`secret=${basic(request)}`).get('secret'),
+      1,
     ],
-  ])('a secret with special characters at one that %s', async (_name, methods, read) => {
+    ['does not decode Basic, its only way', ['client_secret_basic'], basic, 2],
+  ])('a secret with special characters at one that %s', async (_name, methods, read, attempts) => {
     Object.assign(issuer.discovery, { token_endpoint_auth_methods_supported: methods })
+    const { token } = answers
+    answers.token = (idToken) =>
+      requests.slice(-1).some((request) => read(request) === clientSecret)
+        ? token(idToken)
+        : { status: 401, body: { error: 'invalid_client' } }
     expect((await signIn()).statusCode).toBe(302)
-    const [request] = requests.filter(({ path }) => path === 'token')
-    expect(request && read(request)).toBe(clientSecret)
+    expect(requests.filter(({ path }) => path === 'token')).toHaveLength(attempts)
   })
 })
 

@@ -281,6 +281,24 @@ describe('sessions', () => {
     expect(ended.changes).toEqual({ reason: { to: 'limit' } })
   })
 
+  test('are 10,000 at most: then the one that was not used longest ends', async () => {
+    const other = await startApp()
+    const columns = 'id, digest, api_key_id, create_time, expire_time, last_use_time'
+    const later = '2999-01-01T00:00:00.000Z'
+    await other.database.execute(
+      `insert into session (${columns})
+        with recursive n(i) as (select 1 union all select i + 1 from n where i < 10000)
+        select 's' || cast(i as text), 'd' || cast(i as text), 'k' || cast(i as text), ?, ?,
+          case when i = 77 then '2998-01-01T00:00:00.000Z' else '${later}' end from n`,
+      new Date().toISOString(),
+      later,
+    )
+    const { id } = await signIn(other.admin, other)
+    const sessions = await readSessions(other.context.store.reader, 'all')
+    const ids = sessions.map((session) => session.id)
+    expect([ids.length, ids.includes('s77'), ids.includes(id)]).toEqual([10_000, false, true])
+  })
+
   test('that are not used end with an event, so that an altered last use revives none', async () => {
     vi.useFakeTimers({ toFake: ['setInterval'] })
     const own = stoppedClock()

@@ -322,6 +322,17 @@ test('what has expired is removed a day later', async () => {
     Number((await app.database.query(`select count(*) as n from ${table}`))[0]?.n)
   const exchanged = 'api_key where rule_id is not null'
   await app.exchangedKey()
+  const [row = {}] = await app.database.query(`select * from ${exchanged}`)
+  const columns = Object.keys(row)
+  const values = columns.map((name) =>
+    ['id', 'digest'].includes(name) ? `${name} || cast(i as text)` : name,
+  )
+  // One more than a single change removes.
+  await app.database.execute(
+    `insert into api_key (${columns})
+      with recursive n(i) as (select 1 union all select i + 1 from n where i < 5000)
+      select ${values} from n, ${exchanged}`,
+  )
   app.clock.advance(400_000)
   await app.exchangedKey()
   app.clock.advance(24 * 3_600_000 - 300_000)

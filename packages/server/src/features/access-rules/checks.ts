@@ -53,20 +53,21 @@ export async function checkAccessRule(
   return { ...(await checkClaims(context, rule, token.claims, token)), header }
 }
 
-/** The longest that the response to a creation waits for the keys of the issuer. */
+/** The longest that the response to a change waits for the keys of the issuer. */
 const noteTimeoutMs = 3_000
 
 /**
- * Adds to a new rule what is found where the keys of its issuer are. The rule is committed, so a fault of
- * the search is reported to `onFault`, and the rule has no note.
+ * Adds to a rule that this request has changed what is found where the keys of its issuer are. The change
+ * is committed, so a fault of the search is reported to `onFault`, and the rule has no note.
  */
 export async function noteKeys(
   context: RequestContext,
   rule: AccessRule,
   onFault: (error: unknown) => void,
 ): Promise<AccessRule> {
-  const { keySource } = rule
-  if (keySource === undefined || keySource === 'project') return rule
+  const { keySource, active, updateTime } = rule
+  const isChanged = updateTime === context.origin.time
+  if (keySource === undefined || keySource === 'project' || !active || !isChanged) return rule
   const search = describeKeys(context, { ...rule, keySource })
   const late = () =>
     new OutboundError(`They were not read within ${noteTimeoutMs / 1_000} seconds.`)

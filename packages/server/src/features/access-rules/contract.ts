@@ -131,7 +131,7 @@ export const AccessRule = component(
     notes: Type.Optional(
       Type.Array(Type.String({ examples: ['The issuer has 2 keys for signatures.'] }), {
         description:
-          'Only in the response of a creation: what is found where the keys of the issuer are. It decides nothing.',
+          'Only in the response of a creation, and of a change by a patch that has `jwksUri`, `jwks` or `active`: what is found where the keys of the issuer are. It decides nothing.',
       }),
     ),
   },

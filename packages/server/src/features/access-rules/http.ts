@@ -1,4 +1,5 @@
 import { unboundAdmin } from '../../kernel/access/grants.ts'
+import type { RequestContext } from '../../kernel/access/principal.ts'
 import { contextOf } from '../../kernel/http/hooks/access.ts'
 import type { App } from '../../kernel/http/options.ts'
 import { recordPath } from '../../kernel/http/request/parameters.ts'
@@ -23,8 +24,10 @@ import {
 
 /** The routes of access rules. Long because it is one description. */
 function describeRecords({ log }: App) {
-  const onFault = (err: unknown) =>
-    log.error({ err }, "the search for the keys of an access rule's issuer failed")
+  const note = (context: RequestContext, rule: AccessRule) =>
+    noteKeys(context, rule, (err) =>
+      log.error({ err }, "the search for the keys of an access rule's issuer failed"),
+    )
   return managedRecords({
     collection: '/v1/access-rules',
     type: { one: 'AccessRule', many: 'AccessRules' },
@@ -50,11 +53,14 @@ function describeRecords({ log }: App) {
         'People have the role, and the API keys that were exchanged under the rule are valid, until the next request, on every replica.',
     },
     operations: {
-      create: async (context, body) =>
-        noteKeys(context, await createAccessRule(context, body), onFault),
+      create: async (context, body) => note(context, await createAccessRule(context, body)),
       list: listAccessRules,
       read: getAccessRule,
-      update: updateAccessRule,
+      async update(context, rule, patch) {
+        const after = await updateAccessRule(context, rule, patch)
+        const concernsKeys = ['jwks', 'jwksUri', 'active'].some((name) => name in patch.fields)
+        return concernsKeys ? note(context, after) : after
+      },
       delete: deleteAccessRule,
     },
   })

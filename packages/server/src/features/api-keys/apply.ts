@@ -153,7 +153,7 @@ const keptAfterEndMs = 24 * 3_600_000
 export async function forgetApiKeys(
   { db }: Transaction,
   { time }: { time: string },
-): Promise<Outcome<undefined>> {
+): Promise<Outcome<boolean>> {
   const dayBefore = isoTime(Date.parse(time) - keptAfterEndMs)
   const ended = db
     .selectFrom('api_key')
@@ -161,8 +161,9 @@ export async function forgetApiKeys(
     .where('expire_time', '<=', dayBefore)
     .where((where) => where.not(isManaged))
     .limit(maxForgotten)
-  await db.deleteFrom('api_key').where('digest', 'in', ended).execute()
-  return { result: undefined, changed: true }
+  const query = db.deleteFrom('api_key').where('digest', 'in', ended)
+  const { numDeletedRows } = await query.executeTakeFirstOrThrow()
+  return { result: Number(numDeletedRows) === maxForgotten, changed: true }
 }
 
 function readManaged(db: Db): Promise<ApiKeyRecord[]> {

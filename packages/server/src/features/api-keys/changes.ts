@@ -35,8 +35,8 @@ export const apiKeyChanges = {
   updateApiKey: change<RecordUpdate<ApiKeyUpdate>, ApiKeyRecord>('api_key.update'),
   deleteApiKey: change<RecordChange>('api_key.delete'),
   issueApiKey: change<ApiKeyIssue>('api_key.issue', issueOptions),
-  /** Deletes issued API keys a day after their end. */
-  forgetApiKeys: change<{ time: string }>('api_key.forget'),
+  /** Deletes issued API keys a day after their end; returns whether more may be left. */
+  forgetApiKeys: change<{ time: string }, boolean>('api_key.forget'),
 }
 
 /** Ends what depends on a deleted API key; returns the events for the ledger of the system. */

@@ -208,7 +208,9 @@ const removalIntervalMs = 60_000
 
 /** Removes them periodically. Best effort: what is left is removed the next time. */
 export function removeExpired({ store, clock, onClose }: Kernel): void {
-  const remove = () => store.commit(apiKeyChanges.forgetApiKeys, { time: now(clock) })
+  async function remove(): Promise<void> {
+    if (await store.commit(apiKeyChanges.forgetApiKeys, { time: now(clock) })) await remove()
+  }
   const timer = setInterval(() => void remove().catch(() => {}), removalIntervalMs).unref()
   onClose(() => clearInterval(timer))
 }

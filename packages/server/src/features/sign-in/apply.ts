@@ -27,10 +27,11 @@ import {
   sessionToRow,
 } from './stored.ts'
 
-/** Live sessions of one person or API key. Beyond that, those that were not used longest end. */
-const maxSessions = 20
+/** Live sessions in all, and of one person or API key. Beyond that, those that were not used longest end. */
+const maxSessions = 10_000
+const maxSessionsOfOne = 20
 
-/** Creates the session, and ends what it replaces and what is beyond the limit. */
+/** Creates the session, and ends what it replaces and what is beyond the limits. */
 export async function createSession(
   tx: Transaction,
   { session: submitted, person, replaces, origin }: SessionCreation,
@@ -81,7 +82,7 @@ async function withPerson(
   }
 }
 
-/** The sessions of its holder that must end, so that there is a place for this one. */
+/** The sessions that must end, so that there is a place for this one. */
 async function readExcess(db: Db, { person, apiKeyId }: SessionRecord): Promise<string[]> {
   const all = db.selectFrom('session').select('id').orderBy('last_use_time', 'desc')
   const own =
@@ -89,11 +90,13 @@ async function readExcess(db: Db, { person, apiKeyId }: SessionRecord): Promise<
       ? all.where('api_key_id', '=', apiKeyId ?? '')
       : all.where('subject', '=', person.subject).where('issuer', '=', person.issuer)
   // SQLite has no offset without a limit.
-  const rows = await own
-    .offset(maxSessions - 1)
-    .limit(100)
-    .execute()
-  return rows.map(({ id }) => id)
+  const beyond = (limit: number, sessions: typeof all) =>
+    sessions
+      .offset(limit - 1)
+      .limit(100)
+      .execute()
+  const rows = [...(await beyond(maxSessionsOfOne, own)), ...(await beyond(maxSessions, all))]
+  return [...new Set(rows.map(({ id }) => id))]
 }
 
 /** Deletes the sessions that exist; returns an event for each. */

@@ -11,6 +11,8 @@ interface Authentication {
   method: string
   /** Adds the credentials to a request. `nowMs`: the time of the clock that all replicas share. */
   authenticate(body: URLSearchParams, headers: Headers, nowMs: number): void | Promise<void>
+  /** The way to try if the provider does not know the client by this one. */
+  otherwise?: Authentication
 }
 
 /** The way to authenticate; undefined if the provider offers none for the client secret. */
@@ -25,14 +27,17 @@ export function authenticationOf(
   }
   const { token_endpoint_auth_methods_supported: listed } = document
   const methods: unknown[] = Array.isArray(listed) ? listed : ['client_secret_basic']
-  const ways: Authentication[] = [
-    {
-      method: 'client_secret_basic',
-      authenticate(_body, headers) {
-        const credentials = `${formEncode(clientId)}:${formEncode(clientSecret)}`
-        headers.set('authorization', `Basic ${Buffer.from(credentials).toString('base64')}`)
-      },
+  const basic = (encode: (text: string) => string): Authentication => ({
+    method: 'client_secret_basic',
+    authenticate(_body, headers) {
+      const credentials = `${encode(clientId)}:${encode(clientSecret)}`
+      headers.set('authorization', `Basic ${Buffer.from(credentials).toString('base64')}`)
     },
+  })
+  // RFC 6749 section 2.3.1 has Basic form-encode them, which not every provider decodes.
+  const isPlain = /^[A-Za-z0-9_.-]*$/.test(clientId + clientSecret)
+  const ways: Authentication[] = [
+    { ...basic(formEncode), ...present({ otherwise: isPlain ? undefined : basic(String) }) },
     {
       method: 'client_secret_post',
       authenticate(body) {
@@ -41,8 +46,6 @@ export function authenticationOf(
       },
     },
   ]
-  // RFC 6749 section 2.3.1 has Basic form-encode them, which not every provider decodes.
-  const isPlain = /^[A-Za-z0-9_.-]*$/.test(clientId + clientSecret)
   return (isPlain ? ways : ways.toReversed()).find(({ method }) => methods.includes(method))
 }
 

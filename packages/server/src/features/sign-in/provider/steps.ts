@@ -216,12 +216,12 @@ export async function checkCredentials(provider: KnownProvider): Promise<SignInF
 async function requestTokens(
   provider: KnownProvider,
   form: TokenForm,
+  authentication = authenticationOf(provider.config, provider.metadata.document),
 ): Promise<{ body: Record<string, unknown> } | (SignInFinding & { code?: string })> {
   const { context, config, metadata, redirectUri } = provider
-  const { tokenEndpoint, document } = metadata
-  const authentication = authenticationOf(config, document)
+  const { tokenEndpoint } = metadata
   if (authentication === undefined) return noAuthentication(metadata)
-  const { method, authenticate } = authentication
+  const { method, authenticate, otherwise } = authentication
   const grant = { grant_type: 'authorization_code', redirect_uri: redirectUri }
   const body = new URLSearchParams({ ...grant, ...form })
   const headers = new Headers({ accept: 'application/json' })
@@ -248,6 +248,7 @@ async function requestTokens(
   // RFC 6749 section 5.2 has the status for this error alone. Keycloak says unauthorized_client, and some
   // providers send a refused code with it.
   const code = status === 401 && error !== 'invalid_grant' ? 'invalid_client' : error
+  if (code === 'invalid_client' && otherwise) return requestTokens(provider, form, otherwise)
   return { ...refusedBy(provider, error, said, { subject, method, code }), code }
 }
 
