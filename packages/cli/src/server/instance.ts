@@ -5,6 +5,7 @@ import type { HttpApp } from '@pubring/server/app'
 import type { Config } from '@pubring/server/config/server-settings'
 import { createIntakePool } from '@pubring/server/intake/pool'
 import type { Context } from '@pubring/server/kernel/context'
+import { listenOn } from '@pubring/server/listen'
 import { createOutboundFetch, type OutboundOptions } from '@pubring/server/outbound/outbound'
 import { openServerStore } from '@pubring/server/registry'
 import { present } from '@pubring/server/runtime/present'
@@ -110,7 +111,7 @@ export async function requireFreePort(
 
 /** Listens on the configured address. Rejects with a one-line message if it cannot. */
 export async function listen(app: HttpApp, { host, port }: Config): Promise<void> {
-  await app.listen({ host, port }).catch(explainFor({ host, port }, apiSettings))
+  await listenOn(app, { host, port }).catch(explainFor({ host, port }, apiSettings))
 }
 
 /** Throws one line for a person if the address cannot be listened on. */

@@ -121,7 +121,11 @@ function referenceRoutes(app: FastifyInstance): void {
       config: { etag: true },
       schema: { hide: true },
       async handler(request, reply) {
-        loaded ??= loadFiles()
+        loaded ??= loadFiles().catch((error) => {
+          // The next request tries again.
+          loaded = undefined
+          throw error
+        })
         const file = (await loaded)[name]
         const { negotiate } = await import('@fastify/accept-negotiator')
         const coding = negotiate(request.headers['accept-encoding'] ?? 'identity', ['gzip'])
