@@ -189,10 +189,10 @@ export function faultError(fault: Exclude<StorageFault, 'other'>, cause?: unknow
 }
 
 /** The outcome of a commit could not be determined. */
-export function unconfirmedChange(cause?: unknown): PubringError {
+export function unconfirmedChange(cause?: unknown, retryAfter?: number): PubringError {
   return storageUnavailable(
     'The database was lost before it confirmed the change. Check whether the change was made; if not, repeat it.',
-    undefined,
+    retryAfter,
     cause,
   )
 }

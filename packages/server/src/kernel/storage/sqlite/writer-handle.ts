@@ -15,6 +15,9 @@ const maxQueue = 4_096
 
 const restartPauseMs = 1_000
 
+/** A new thread takes over at once, so a change may soon be repeated. */
+const restartSeconds = 1
+
 /** The file, and the descriptor by which this process keeps it open. */
 export interface DatabaseFile {
   file: string
@@ -78,7 +81,7 @@ export async function startWriterThread(module: URL, location: DatabaseFile) {
     started.on('error', () => {})
     started.on('exit', () => {
       worker = undefined
-      rejectAll(unconfirmedChange())
+      rejectAll(unconfirmedChange(undefined, restartSeconds))
       if (!isClosing) restart()
     })
     if (isClosing) post({ type: 'close' })
@@ -96,7 +99,8 @@ export async function startWriterThread(module: URL, location: DatabaseFile) {
       change: Change,
     ): Promise<Result> {
       return new Promise<Result>((resolve, reject) => {
-        if (worker === undefined || isClosing) return reject(unconfirmedChange())
+        if (worker === undefined || isClosing)
+          return reject(unconfirmedChange(undefined, restartSeconds))
         if (queued.length >= maxQueue) return reject(queueFull())
         queued.push({ type, change, resolve: (result) => resolve(result as Result), reject })
         if (queued.length === eagerBatch) sendNextBatch()
