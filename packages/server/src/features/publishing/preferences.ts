@@ -7,17 +7,24 @@ const maxWaitSeconds = 60
 /** A request for a stale key set is held no longer: this process may not see its changes. */
 const maxStaleWaitSeconds = 2
 
-/** The preference `wait` (RFC 7240 section 4.3); one that is malformed is no error. */
-const wait = /(?:^|,)\s*wait\s*=\s*(?:(\d+)|"(\d+)")\s*(?:[,;]|$)/i
+/** The preference `wait` (RFC 7240 section 4.3). The first of several applies (section 2). */
+const wait = /(?:^|,)\s*wait\s*(?:=([^,;]*))?(?=[,;]|$)/i
+
+/** A quoted string, in which a comma separates nothing, with its digits if it has nothing else. */
+const quoted = /"(?:(\d+)"|(?:[^"\\]|\\.)*"?)/gs
 
 /** The seconds for which a request may be held; undefined if it has no valid `wait`. */
 export function heldSeconds(
   header: string | string[] | undefined,
   isStale: boolean,
 ): number | undefined {
-  const [, plain, quoted = plain] = wait.exec([header].flat().join(',')) ?? []
+  const text = [header]
+    .flat()
+    .join(',')
+    .replace(quoted, (_string, digits = '""') => digits)
+  const [, seconds = ''] = wait.exec(text) ?? []
   const maximum = isStale ? maxStaleWaitSeconds : maxWaitSeconds
-  return quoted === undefined ? undefined : Math.min(Number(quoted), maximum)
+  return /^\s*\d+\s*$/.test(seconds) ? Math.min(Number(seconds), maximum) : undefined
 }
 
 /** RFC 5861 section 4; `max-stale` (RFC 9111) can permit stale answers, but not refuse them. */
