@@ -7,8 +7,6 @@ import { endLater } from '../ending.ts'
 export interface HttpServer {
   /** Without a final slash. */
   url: string
-  /** Breaks all connections. */
-  disconnect(): void
   close(): Promise<void>
 }
 
@@ -19,7 +17,7 @@ export async function startHttpServer(
   const server = createServer(listener)
   const { port, close } = await serveLocally(server, host)
   const name = host.includes(':') ? `[${host}]` : host
-  return { url: `http://${name}:${port}`, disconnect: () => server.closeAllConnections(), close }
+  return { url: `http://${name}:${port}`, close }
 }
 
 /** Listens on a free port, until it is closed or the test or file ends. */

@@ -194,7 +194,7 @@ async function readReportedWeaknesses(db: Db, projectId: string, kid: string): P
   const created = events.findLastIndex(({ type }) => type === 'key.created')
   return events.slice(created + 1).flatMap(({ changes }) => {
     const { weaknesses } = parseStored<EventChanges>(changes ?? '', {})
-    return String(weaknesses?.to).split(' ')
+    return typeof weaknesses?.to === 'string' ? weaknesses.to.split(' ') : []
   })
 }
 

@@ -94,7 +94,7 @@ export function toKeyStateEntry(key: KeyRecord, situation: StateSituation): KeyS
 }
 
 /**
- * The tag that a change of the key compares. It has all members that can be changed, because `updateTime`
+ * The tag that a change of the key compares. It has the members that most changes set, because `updateTime`
  * alone does not tell apart two changes in one millisecond.
  */
 export function changeTag(key: KeyRecord, time: string): string {
