@@ -14,7 +14,8 @@ import { keyRecord } from '../../support/store/key-records.ts'
 const clock = stoppedClock()
 const server = await startApp({ clock, config: { maxKeysPerProject: 500, maxJwksBytes: 1e6 } })
 
-const patch = (kid: string, body: object) => server.send('PATCH', keyUrl(kid), { body })
+const patch = (kid: string, body: object, headers = {}) =>
+  server.send('PATCH', keyUrl(kid), { body, headers })
 const endOf = async (kid: string) => {
   const { details } = (await server.send('GET', keyUrl(kid))).json()
   return details.ended
@@ -26,6 +27,14 @@ const later = () => {
 const hour = 3_600_000
 
 describe('the end of a key', () => {
+  test('is in the tag, so that another reason is a change, also in one millisecond', async () => {
+    const kid = await registerKey(server)
+    const off = await patch(kid, { active: false })
+    const headers = { 'if-match': String(off.headers.etag) }
+    expect((await patch(kid, { reason: 'superseded' }, headers)).statusCode).toBe(200)
+    expect((await patch(kid, { label: 'x' }, headers)).statusCode).toBe(412)
+  })
+
   test('has the time and the reason of its deactivation, in the ledger too', async () => {
     const kid = await registerKey(server)
     expect(await endOf(kid)).toBeUndefined()
