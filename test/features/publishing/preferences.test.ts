@@ -12,6 +12,7 @@ test.each<[string | string[] | undefined, number | undefined]>([
   ['return=minimal; foo="some parameter", wait=5', 5],
   ['wait=5, wait=9', 5],
   ['x="a, wait=7", wait=8', 8],
+  ['x="a, wait=7, b", wait=8', 8],
   ['x="a\\", wait=7", wait=8', 8],
   ['wait=x, wait=9', undefined],
   ['wait, wait=9', undefined],
