@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { readContent } from '../../packages/cli/src/import/read.ts'
 import type { KeyStateEntry } from '../../packages/client/src/index.ts'
@@ -79,10 +80,17 @@ test('an export keeps why active keys will end', async () => {
   const file = to.file('marked.json', (await to.pubring(['export', '--project', 'marked'])).stdout)
   const ran = await to.pubring(['import', file, '--project', 'restored'])
   expect(ran.code, ran.stderr).toBe(0)
-  const states: KeyStateEntry[] = (
-    await to.test.send('GET', '/v1/projects/restored/key-states')
-  ).json()
-  expect(states.map(({ endsBecause }) => endsBecause)).toEqual(reasons)
+  const [before, after] = await Promise.all(
+    projects.map(async (name) => {
+      const states = (await to.test.send('GET', `/v1/projects/${name}/key-states`)).json()
+      return states.map(({ kid, endsBecause }: KeyStateEntry) => ({ kid, endsBecause }))
+    }),
+  )
+  expect(after).toEqual(before)
+  expect(after.map(({ endsBecause }: KeyStateEntry) => endsBecause)).toEqual(reasons)
+  const url = `/v1/projects/restored/jwt-keys/${after[2].kid}`
+  const body = { expireTime: null }
+  expect((await to.test.send('PATCH', url, { body })).json().code).toBe('key_compromised')
 })
 
 test('a writer imports an export with new ids, and tokens with the old ones verify', async () => {
@@ -116,10 +124,13 @@ test.each([
   expect(() => readContent(Buffer.from(text), 'a.json')).toThrow(message)
 })
 
-test('an exported project without an id is rejected', () => {
-  const text = Buffer.from(exportOf({ name: 'p', keys: [] }))
-  expect(() => readContent(text, 'a.json')).toThrow(/without an id or without/)
-})
+test.each([{ name: 'p' }, { id: crypto.randomUUID() }])(
+  'an exported project with %j alone is rejected',
+  (project) => {
+    const text = exportOf({ ...project, keys: [] })
+    expect(() => readContent(Buffer.from(text), 'a.json')).toThrow(/without an id or without/)
+  },
+)
 
 describe('import --all', () => {
   const projectsOf = async ({ test: server }: typeof from) =>
@@ -187,6 +198,19 @@ describe('import --all', () => {
     }
     expect(await projectsOf(to)).toContainEqual(expect.objectContaining(early))
     expect(ran.stderr).toContain('Project early is created')
+  })
+
+  test('creates a project once that two exports of a folder have', async () => {
+    const id = '0f8fad5b-d9cb-469f-a165-70867728950e'
+    const key = { label: 'twice', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem }
+    const folder = mkdtempSync(join(to.folder, 'twice-'))
+    for (const name of ['a', 'b']) {
+      const keys = name === 'a' ? [key] : []
+      writeFileSync(join(folder, `${name}.json`), exportOf({ id, name: `twice-${name}`, keys }))
+    }
+    const ran = await to.pubring(['import', folder, '--all'])
+    expect(ran.code, ran.stderr).toBe(0)
+    expect((await projectsOf(to)).filter((project) => project.id === id)).toHaveLength(1)
   })
 
   test('rejects two projects of one name', async () => {

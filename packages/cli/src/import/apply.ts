@@ -140,7 +140,7 @@ async function sendAll(
 ): Promise<void> {
   const sendable = rows.filter(isSendable)
   if (sendable.length > 0) {
-    await sendBatch(session, { project: session.project, rows: sendable }, dryRun)
+    await sendBatch(session, { project: session.project, rows: sendable }, { dryRun })
   }
   const faults = rows.flatMap(({ place, label, errors, number }) => {
     return errors.map((error) => ({

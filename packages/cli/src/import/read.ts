@@ -6,7 +6,7 @@ import { textOf } from '@pubring/intake/jwk'
 import { readServiceKeys, type ServiceKeys } from '@pubring/intake/key-service'
 import { parseJson } from '@pubring/server/runtime/json'
 import { isDer, readServiceKey } from '../keys/files.ts'
-import { type CommandError, fileError } from '../terminal/failures.ts'
+import { type CommandError, fileError, usageError } from '../terminal/failures.ts'
 import { readBytes, sourceName } from '../terminal/files.ts'
 import { notify, type Terminal } from '../terminal/terminal.ts'
 import {
@@ -31,6 +31,9 @@ const maxFileBytes = 512 * 1024 * 1024 - 1024
  * read; a fault of one key is in its entry.
  */
 export async function readSource(source: string, terminal: Terminal): Promise<Source> {
+  if (/^https?:/i.test(source)) {
+    throw usageError('Addresses are not fetched.', `curl -fsS ${source} | pubring import -`)
+  }
   const entry = source === '-' ? undefined : statSync(source, { throwIfNoEntry: false })
   return entry?.isDirectory() ? readFolder(source, terminal) : readFile(source, terminal)
 }

@@ -3,6 +3,7 @@ import { examineKey, identifyKey } from '@pubring/intake'
 import { type Algorithm, algorithmNames, isAlgorithm } from '@pubring/intake/algorithms'
 import { createBlocklist } from '@pubring/intake/blocklist'
 import { present } from '@pubring/server/runtime/present'
+
 import { CommandError } from '../terminal/failures.ts'
 import { privateKeyCode, type Rejection, type SourceEntry, type SourceKey } from './entry.ts'
 
@@ -25,7 +26,7 @@ export interface ImportRow {
 export type SendableRow = ImportRow & { item: KeyImportItem }
 
 export function isSendable(row: ImportRow): row is SendableRow {
-  return row.item !== undefined && row.errors.length === 0
+  return row.item !== undefined && row.errors.length === 0 && row.outcome !== 'present'
 }
 
 interface RowOptions {

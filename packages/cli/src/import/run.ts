@@ -1,14 +1,17 @@
-import type { Project } from '@pubring/client'
+import { type JwtKey, type Project, PubringError } from '@pubring/client'
+import { identifyKey } from '@pubring/intake'
 import type { Algorithm } from '@pubring/intake/algorithms'
 import type { NameFlags } from '../admin/projects.ts'
 import { commandLine } from '../connection/command-lines.ts'
 import { type Session, unless } from '../connection/session.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
+import { createProgressBar } from '../terminal/progress-bar.ts'
 import { type Column, formatTable } from '../terminal/table.ts'
+import { tableWidth } from '../terminal/terminal.ts'
 import type { Source, SourceEntry } from './entry.ts'
 import { readSource } from './read.ts'
-import { checkRows, type ImportRow, privateKeyError, toRows } from './rows.ts'
-import { sendRows } from './send.ts'
+import { checkRows, type ImportRow, isSendable, privateKeyError, toRows } from './rows.ts'
+import { resetOutcomes, sendRows } from './send.ts'
 
 interface ImportFlags extends NameFlags {
   all?: true
@@ -27,7 +30,9 @@ export async function importSource(
   flags: ImportFlags,
 ): Promise<void> {
   const { all = false, dryRun = false, skipRefused = false, algorithm } = flags
-  const { entries, projects } = await readSource(source, session.terminal)
+  const { terminal } = session
+  const signal = terminal.interruptSignal()
+  const { entries, projects } = await readSource(source, terminal)
   requireProjects(entries, all)
   const project = all ? undefined : session.project
   const privateKey = privateKeyError(entries)
@@ -38,10 +43,21 @@ export async function importSource(
     throw privateKey
   }
   if (all) await addProjects(session, rows, await findMissing(session, rows, projects), flags)
-  await sendRows(session, rows, { dryRun, skipRefused })
+  await markPresent(session, rows)
+  const bar = createProgressBar(terminal)
+  let error: CommandError | undefined
+  try {
+    error = await sendRows(session, rows, { dryRun, skipRefused, signal, progress: bar.show })
+  } catch (failure) {
+    bar.stop()
+    if (!dryRun) await reportInterruption(session, rows)
+    throw failure
+  } finally {
+    bar.stop()
+  }
   printImport(session, rows, dryRun)
-  const refused = refusedError(rows, flags)
-  if (refused !== undefined) throw refused
+  error ??= refusedError(rows, flags)
+  if (error !== undefined) throw error
 }
 
 /** Throws unless the entries fit the flag `--all`: each names a project, or all belong to one. */
@@ -131,6 +147,30 @@ async function addProjects(
   if (dryRun) checkRows(rows.filter((row) => projects.some(({ name }) => name === row.project)))
 }
 
+/**
+ * Asks how many keys are registered, as the response of the last request may be lost, and says that
+ * the import can go on.
+ */
+async function reportInterruption(session: Session, rows: readonly ImportRow[]): Promise<void> {
+  const sent = rows.filter(isSendable)
+  resetOutcomes(sent)
+  try {
+    await forEachRegistered(session, sent, (row, { id }) => {
+      Object.assign(row, { outcome: 'created', kid: id })
+    })
+  } catch (error) {
+    if (!(error instanceof PubringError)) throw error
+    session.notify('Some keys may be registered. Run the same command again: it adds the rest.')
+    return
+  }
+  const { created, present } = countRows(rows)
+  if (created === 0) return
+  printImport(session, rows, false)
+  session.notify(
+    `Interrupted: ${created + present} of ${rows.length} keys are registered. Run the same command again: it goes on with the rest.`,
+  )
+}
+
 function refusedError(
   rows: readonly ImportRow[],
   { skipRefused }: ImportFlags,
@@ -150,6 +190,9 @@ function refusedError(
   })
 }
 
+/** A terminal shows only the rejected rows of a longer list. */
+const maxRowsShown = 100
+
 function countRows(rows: readonly ImportRow[]) {
   const count = (outcome: ImportRow['outcome']) =>
     rows.filter((row) => row.outcome === outcome).length
@@ -168,7 +211,7 @@ function printImport(session: Session, rows: readonly ImportRow[], dryRun: boole
     return errors.length === 0 ? row : { ...row, errors }
   })
   const document = { dryRun, ...counts, items }
-  session.print(document, () => formatTable(session.terminal, columns, rows))
+  session.print(document, () => formatTable(session.terminal, columns, visibleRows(session, rows)))
   for (const { place, note, outcome } of rows) {
     if (note !== undefined && outcome === 'created') session.notify(`${place}: ${note}`)
   }
@@ -178,6 +221,11 @@ function printImport(session: Session, rows: readonly ImportRow[], dryRun: boole
   session.notify(
     `${created} ${would}registered, ${present} already registered, ${refused} rejected${rest}.`,
   )
+}
+
+function visibleRows({ terminal }: Session, rows: readonly ImportRow[]): readonly ImportRow[] {
+  const isWhole = tableWidth(terminal) === undefined || rows.length <= maxRowsShown
+  return isWhole ? rows : rows.filter(({ outcome }) => outcome === 'refused')
 }
 
 const columns: readonly Column<ImportRow>[] = [
@@ -192,3 +240,31 @@ const columns: readonly Column<ImportRow>[] = [
     below: true,
   },
 ]
+
+/** Leaves out keys that are registered as the source has them, so that an import can be resumed. */
+async function markPresent(session: Session, rows: readonly ImportRow[]): Promise<void> {
+  await forEachRegistered(session, rows, (row, { id, algorithm }) => {
+    const { item } = row
+    // Lists do not show published kids; and of another difference the server says what it is.
+    const isSame = item?.algorithm === algorithm && (item.kid ?? id) === id
+    if (isSame && item.publishedKid === undefined)
+      Object.assign(row, { outcome: 'present', kid: id })
+  })
+}
+
+/** Calls `found` for each row whose key its project has. */
+async function forEachRegistered(
+  { client }: Session,
+  rows: readonly ImportRow[],
+  found: (row: ImportRow, key: JwtKey) => void,
+): Promise<void> {
+  const sendable = rows.filter(({ item }) => item !== undefined)
+  for (const [project, group] of Map.groupBy(sendable, (row) => row.project)) {
+    const keys = await client.keys.list(project)
+    const bySpki = new Map(keys.map((key) => [identifyKey(key.publicKeyPem)?.spkiSha256, key]))
+    for (const row of group) {
+      const key = row.spkiSha256 && bySpki.get(row.spkiSha256)
+      if (key && row.errors.length === 0) found(row, key)
+    }
+  }
+}
