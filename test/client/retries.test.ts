@@ -101,6 +101,12 @@ test.each<[string, string, (client: Client) => Promise<unknown>, object | undefi
   ['deleted', 'key_not_found', ({ keys }) => keys.delete('a', 'b'), undefined],
   ['deleted too', 'project_not_found', ({ projects }) => projects.delete(projectId), undefined],
   ['changed', 'precondition_failed', (to) => to.keys.delete('a', 'b', changed), {}],
+  [
+    'changed too',
+    'precondition_failed',
+    (to) => to.keys.update('a', 'b', { active: false }, changed),
+    {},
+  ],
 ])('a retry does not blame what the first attempt has %s', async (_, code, run, error) => {
   answers = [cut, problem(404, code)]
   const result = run(client)

@@ -57,6 +57,14 @@ describe('an address', () => {
     expect(database).toBe('me')
   })
 
+  test.each([
+    ['prepared=on', true],
+    ['prepared=off', false],
+    ['', undefined],
+  ])('with “%s” prepares statements by name: %s', (search, expected) => {
+    expect(parsePostgresAddress(`postgres://me@db/k?${search}`).prepared).toBe(expected)
+  })
+
   test('takes channel_binding, which it does without by default', () => {
     const bindingOf = (search: string) =>
       parsePostgresAddress(`postgres://me@db/k?${search}`).channelBinding
@@ -85,6 +93,7 @@ describe('an address', () => {
     'postgres://me:geheim%@db/k',
     'postgres://me:geheim@db/k?sslmode=on',
     'postgres://me:geheim@db/k?pool_size=0',
+    'postgres://me:geheim@db/k?prepared=yes',
     'postgres://me:geheim@db/k?sslrootcert=/nowhere.pem',
     'postgres://me:geheim@/k',
     'postgres://me:geheim@db/k/l',

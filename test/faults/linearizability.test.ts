@@ -42,6 +42,7 @@ test.each<[string, Partial<History>]>([
     'a list during a change includes it or not',
     { lists: [read(1, 2, {}), read(3, 4, { A: true })] },
   ],
+  ['a JWKS that is older by less than the allowed lag', { published: [read(33, 34, { A: true })] }],
   [
     'a JWKS that is as old as it says',
     { published: [{ ...read(49, 50, { A: true }), staleMs: 19 }] },
@@ -153,6 +154,11 @@ test.each<[string, Partial<History>, RegExp]>([
     'a response says that a key exists after its deletion',
     { facts: [{ kid: 'A', active: true, called: 55, answered: 56 }] },
     /a response about A/,
+  ],
+  [
+    'a JWKS is older by more than the allowed lag',
+    { published: [read(36, 37, { A: true })] },
+    /a JWKS is 6 ms behind/,
   ],
   [
     'a JWKS is older than it says',

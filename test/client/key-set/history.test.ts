@@ -39,12 +39,14 @@ async function open() {
 }
 
 test.each([
-  ['an earlier revision', '3.33333333'],
-  ['another event of the same revision', '4.00000000'],
-])('%s is refused, and the keys stay until they are stale', async (_, head) => {
+  ['an earlier revision', '3.33333333', ['revoked']],
+  ['another event of the same revision', '4.00000000', ['revoked']],
+  // Which is a 304.
+  ['an earlier revision with the same keys', '3.33333333', ['first']],
+])('%s is refused, and the keys stay until they are stale', async (_, head, kids) => {
   const request = await open()
   const refused = { kid: 'first', error: 'key_set_history_changed' }
-  const { message, ...state } = await request({ kids: ['revoked'], head })
+  const { message, ...state } = await request({ kids, head })
   expect(state).toEqual(refused)
   expect(message).toContain(`of 4.44444444 is kept: the server now has ${head}`)
   advanceDate(31_000)

@@ -75,8 +75,19 @@ const isUnreadable = 'event 4 was altered: it cannot be read'
 const alterations: [name: string, statements: Statement[], expected: object][] = [
   ['an edited event', [edited("actor_name = 'nobody'")], { revision: 4, detail: wasAltered }],
   ['an event without its changes', [edited('changes = null')], { revision: 4 }],
-  ['changes that are numbers', [edited(`changes = '{"a":1}'`)], { detail: isUnreadable }],
-  ['changes to arrays', [edited(`changes = '{"a":{"to":[]}}'`)], { detail: isUnreadable }],
+  ...Object.entries({
+    'an empty text': '',
+    'half of an object': '{',
+    'an array': '[]',
+    'a number': '7',
+    'changes that are numbers': '{"a":1}',
+    'changes to arrays': '{"a":{"to":[]}}',
+    '200,000 brackets': '['.repeat(200_000),
+  }).map(([name, changes]): [string, Statement[], object] => [
+    `${name} as changes`,
+    [edited(`changes = '${changes}'`)],
+    { revision: 4, detail: isUnreadable },
+  ]),
   [
     'an event of the system',
     [edited("time = '2020-01-01'", systemLedgerId, 1)],
