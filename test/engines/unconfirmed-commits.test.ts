@@ -3,7 +3,9 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import { accessRuleChanges } from '../../packages/server/src/features/access-rules/changes.ts'
 import { apiKeyChanges } from '../../packages/server/src/features/api-keys/changes.ts'
 import { apiKeyRecord } from '../../packages/server/src/features/api-keys/operations.ts'
+import { apiKeys } from '../../packages/server/src/features/api-keys/stored.ts'
 import { keyChanges } from '../../packages/server/src/features/keys/changes.ts'
+import { isBlocked } from '../../packages/server/src/features/keys/exposure/fingerprints.ts'
 import { keySetOf } from '../../packages/server/src/features/keys/key-sets.ts'
 import { changeTag } from '../../packages/server/src/features/keys/states.ts'
 import type { KeyRecord } from '../../packages/server/src/features/keys/stored.ts'
@@ -48,6 +50,8 @@ interface Prepared {
   make(): Promise<unknown>
   /** What it resolves with. */
   result?: unknown
+  /** Reads what it leaves, and expects it; for a change that resolves with nothing. */
+  check?(): Promise<void>
   /** The ledger in which it leaves its events. */
   ledgerId: string
   events: number
@@ -56,10 +60,10 @@ interface Prepared {
 function prepared<Change extends { origin: Origin }, Result>(
   kind: ChangeKind<Change, Result>,
   members: Omit<Change, 'origin'>,
-  { result, ledgerId = projectId, events = 1 }: Partial<Prepared> = {},
+  { ledgerId = projectId, events = 1, ...expected }: Partial<Prepared> = {},
 ): Prepared {
   const change = { origin: origin(), ...members } as Change
-  return { make: () => store.commit(kind, change), result, ledgerId, events }
+  return { make: () => store.commit(kind, change), ledgerId, events, ...expected }
 }
 const inSystem = { ledgerId: systemLedgerId }
 
@@ -80,7 +84,11 @@ const ofNamedKey = (name: string, kidOf: (key: KeyRecord) => string): Prepares =
   },
   [`the deletion of a key by its ${name}`]: async () => {
     const key = await newKey({ publishedKid: 'orders-2026', enabled: false })
-    return prepared(keyChanges.deleteKey, { projectId, kid: kidOf(key) })
+    return prepared(
+      keyChanges.deleteKey,
+      { projectId, kid: kidOf(key) },
+      { check: async () => expect((await keySetOf(store, projectId))?.keys).toEqual([]) },
+    )
   },
 })
 
@@ -105,7 +113,15 @@ const changes: Prepares = {
     const result = expect.objectContaining({ id, revision: 1 })
     return prepared(projectChanges.createProject, { id, name }, { result, ...inSystem })
   },
-  'the deletion of a project': async () => prepared(projectChanges.deleteProject, { projectId }),
+  'the deletion of a project': async () =>
+    prepared(
+      projectChanges.deleteProject,
+      { projectId },
+      {
+        check: async () =>
+          expect(await findProjectRecord(store.reader, { id: projectId })).toBeUndefined(),
+      },
+    ),
   'the creation of an API key': async () => {
     const { time } = origin()
     const apiKey = apiKeyRecord(newApiKeySecret(), time, { name: 'ci', role: 'reader' })
@@ -128,13 +144,24 @@ const changes: Prepares = {
   'the exchange of a token that can be used once': async () => {
     const rule = accessRuleRecord({ projectId })
     await store.commit(accessRuleChanges.createAccessRule, { origin: origin(), rule })
-    const exchange = { apiKey: exchangedKeyRecord(rule), rule, matched: [], once: newId() }
-    return prepared(exchangeChanges.exchangeToken, exchange, { events: 2 })
+    const apiKey = exchangedKeyRecord(rule)
+    return prepared(
+      exchangeChanges.exchangeToken,
+      { apiKey, rule, matched: [], once: newId() },
+      {
+        events: 2,
+        check: async () => expect(await apiKeys.find(store.reader, apiKey.id)).toEqual(apiKey),
+      },
+    )
   },
   'the record of a submitted private key': async () => {
     const { thumbprint, materialSha256 } = keyRecord(projectId)
     const exposed = { thumbprint, materialSha256 }
-    return prepared(keyChanges.refusePrivateKey, { projectId, exposed })
+    return prepared(
+      keyChanges.refusePrivateKey,
+      { projectId, exposed },
+      { check: async () => expect(await isBlocked(store.reader, exposed)).toBe(true) },
+    )
   },
 }
 
@@ -142,12 +169,13 @@ describe.each(['before', 'after'] as const)(
   'if the connection breaks %s the server receives the commit',
   (when) => {
     test.each(Object.entries(changes))('%s is made once', async (_name, prepare) => {
-      const { make, result, ledgerId, events } = await prepare()
+      const { make, result, check, ledgerId, events } = await prepare()
       const before = await revisionOf(ledgerId)
       proxy.cutAt(commit, when)
       const made = await make()
       if (result !== undefined) expect(made).toEqual(result)
       expect(await revisionOf(ledgerId)).toBe(before + events)
+      await check?.()
     })
   },
 )
