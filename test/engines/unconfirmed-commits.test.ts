@@ -297,7 +297,7 @@ test('if the outcome cannot be determined, the error says so, and the change is 
   const creating = impatient.commit(keyChanges.createKey, { origin: origin(), key, limits })
   await expect(creating).rejects.toMatchObject({
     code: 'storage_unavailable',
-    message: expect.stringContaining('Check whether the change was made'),
+    message: expect.stringContaining('Check whether it was made'),
   })
   proxy.restore()
   const rows = await database.query('select id from jwt_key where project_id = ?', projectId)

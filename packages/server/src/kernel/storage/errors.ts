@@ -191,7 +191,7 @@ export function faultError(fault: Exclude<StorageFault, 'other'>, cause?: unknow
 /** The outcome of a commit could not be determined. */
 export function unconfirmedChange(cause?: unknown, retryAfter?: number): PubringError {
   return storageUnavailable(
-    'The database was lost before it confirmed the change. Check whether the change was made; if not, repeat it.',
+    'The change was not confirmed. Check whether it was made; if not, repeat it.',
     retryAfter,
     cause,
   )
