@@ -5,9 +5,10 @@ import {
   readAuditedKeys,
 } from '../../../packages/server/src/features/audit/reads.ts'
 import { keyChanges } from '../../../packages/server/src/features/keys/changes.ts'
+import { keySetOf } from '../../../packages/server/src/features/keys/key-sets.ts'
 import { findProjectRecord } from '../../../packages/server/src/kernel/access/stored-projects.ts'
 import { readEvents } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
-import { keyRecord } from '../../support/store/key-records.ts'
+import { keyImport, keyRecord } from '../../support/store/key-records.ts'
 import { createProject, limits, openTestStore, origin } from '../../support/store/store.ts'
 
 const opened = await openTestStore()
@@ -99,4 +100,26 @@ test('a weakness is recorded once, and the key is deactivated with it', async ()
   expect(await report(true)).toEqual({ reported: [], active: false, deactivated: true })
   const events = await readEvents(opened.store.reader, projectId, { after: 2, limit: 10 })
   expect(events.map(({ type }) => type)).toEqual(['key.weakness_found', 'key.updated'])
+})
+
+test('a weakness is recorded again for a key that was deleted and imported with its kid', async () => {
+  const { projectId, kid } = await projectWithKey('restored')
+  const keys = (await keySetOf(opened.store, projectId))?.keys ?? []
+  const report = () =>
+    opened.store.commit(keyChanges.reportWeakness, {
+      ...{ origin: origin(), projectId, kid, deactivate: false },
+      weaknesses: ['rsa_modulus_reused'],
+    })
+  const reported = ['rsa_modulus_reused']
+  expect(await report()).toMatchObject({ reported })
+  await remove(projectId, kid)
+  const restored = keyImport(keys, { kidProvided: true })
+  const { items } = await opened.store.commit(keyChanges.importKeys, restored)
+  expect(items).toEqual([{ outcome: 'created', kid }])
+  expect(await report()).toMatchObject({ reported })
+  expect(await report()).toMatchObject({ reported: [] })
+  const events = await readEvents(opened.store.reader, projectId, { after: 2, limit: 10 })
+  expect(events.map(({ type }) => type)).toEqual([
+    ...['key.weakness_found', 'key.deleted', 'key.created', 'key.weakness_found'],
+  ])
 })
