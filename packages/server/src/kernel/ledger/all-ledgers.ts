@@ -79,7 +79,7 @@ export async function* verifyLedgers(reads: LedgerReads): AsyncGenerator<LedgerV
 /** The name of a project after an event, by what it was before; undefined if there is no project. */
 function nameAfter(name: string | undefined, { type, changes }: EventContent) {
   if (type === 'project.deleted') return undefined
-  return type.startsWith('project.') ? (changes?.name?.to?.toString() ?? name) : name
+  return type.startsWith('project.') ? changes?.name?.to?.toString() : name
 }
 
 function withNames(
