@@ -4,7 +4,6 @@ import { utf8 } from '../../../packages/client/src/log/encoding.ts'
 import {
   type ExportedEvent,
   parseCheckpoint,
-  parseConsistency,
   parseLedgerProof,
   scanLog,
   verifyChain,
@@ -271,15 +270,10 @@ describe('a scan of the log', () => {
 
 test('consistency proofs have the format of the body of add-checkpoint', async () => {
   const log = await startLog([1, 3])
-  const proof = { oldSize: 3, hashes: await log.consistency(3), checkpoint: await log.checkpoint() }
-  const text = formatConsistency(proof)
-  expect(text).toMatch(/^old 3\n([A-Za-z0-9+/=]{44}\n)+\nlog\.example\/log\n4\n/)
-  expect(parseConsistency(text)).toEqual(proof)
-  const empty = { ...proof, oldSize: 0, hashes: [] }
-  expect(parseConsistency(formatConsistency(empty))).toEqual(empty)
-  for (const malformed of ['', 'old 03\n\nx', 'new 3\n\nx', 'old 3\nAAAA\n\nx', 'old 3']) {
-    expect(() => parseConsistency(malformed)).toThrow(
-      expect.objectContaining({ code: 'malformed' }),
-    )
-  }
+  const [hashes, checkpoint] = [await log.consistency(3), await log.checkpoint()]
+  const lines = hashes.map((hash) => `${Buffer.from(hash).toString('base64')}\n`)
+  expect(formatConsistency({ oldSize: 3, hashes, checkpoint })).toBe(
+    `old 3\n${lines.join('')}\n${checkpoint}`,
+  )
+  expect(formatConsistency({ oldSize: 0, hashes: [], checkpoint })).toBe(`old 0\n\n${checkpoint}`)
 })

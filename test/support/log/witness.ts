@@ -3,7 +3,8 @@ import { text } from 'node:stream/consumers'
 import {
   type Checkpoint,
   parseCheckpoint,
-  parseConsistency,
+  parseHash,
+  parseWholeNumber,
 } from '../../../packages/client/src/log/checkpoint.ts'
 import { LogError } from '../../../packages/client/src/log/errors.ts'
 import { parseNote, type VerifierKey, verifyNote } from '../../../packages/client/src/log/note.ts'
@@ -23,7 +24,9 @@ export async function startWitness(log: VerifierKey, host = 'witness.test') {
   } = { bodies: [] }
 
   async function addCheckpoint(body: string): Promise<{ status: number; body: string }> {
-    const { oldSize, hashes, checkpoint } = parseConsistency(body)
+    const [, proof = '', checkpoint = ''] = /^(.*?)\n\n(.*)$/s.exec(body) ?? []
+    const [first = '', ...lines] = proof.split('\n')
+    const [oldSize, hashes] = [parseWholeNumber(first.replace(/^old /, '')), lines.map(parseHash)]
     const note = parseNote(checkpoint)
     const newer = parseCheckpoint(note.text)
     if (newer.origin !== log.name) return { status: 404, body: 'unknown log\n' }

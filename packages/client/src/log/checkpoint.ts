@@ -19,7 +19,7 @@ export type InclusionProof = {
  * A proof that the tree of a checkpoint extends that of an older one. As text, it is the body of
  * `add-checkpoint` (C2SP tlog-witness).
  */
-export type ConsistencyProof = { oldSize: number; hashes: Bytes[]; checkpoint: string }
+type ConsistencyProof = { oldSize: number; hashes: Bytes[]; checkpoint: string }
 
 const proofHeader = 'c2sp.org/tlog-proof@v1'
 
@@ -63,19 +63,6 @@ export function parseProof(text: string): InclusionProof {
 
 export function formatConsistency({ oldSize, hashes, checkpoint }: ConsistencyProof): string {
   return `${[`old ${oldSize}`, ...hashes.map(toBase64)].join('\n')}\n\n${checkpoint}`
-}
-
-/** Throws `malformed`. The checkpoint is neither parsed nor verified. */
-export function parseConsistency(text: string): ConsistencyProof {
-  const end = text.indexOf('\n\n')
-  const [first = '', ...lines] = text.slice(0, end).split('\n')
-  const [, oldSize = ''] = /^old (.+)$/.exec(first) ?? []
-  if (end < 0) throw malformed('proof')
-  return {
-    oldSize: parseWholeNumber(oldSize),
-    hashes: lines.map(parseHash),
-    checkpoint: text.slice(end + 2),
-  }
 }
 
 /** Parses a number without leading zeros, as the specifications require. */

@@ -1,10 +1,5 @@
 export type { ChainPosition } from './chain.ts'
-export {
-  type Checkpoint,
-  type ConsistencyProof,
-  parseCheckpoint,
-  parseConsistency,
-} from './checkpoint.ts'
+export { type Checkpoint, parseCheckpoint } from './checkpoint.ts'
 export { LogError, type LogErrorCode } from './errors.ts'
 export { type ExportedEvent, type LoggedHeads, verifyChain } from './ledger.ts'
 export {
