@@ -110,9 +110,9 @@ describe.each(['sqlite', 'postgres'] as const)('two processes on one database (%
     expect(states.at(-1)).toBe(key.active)
   })
 
-  test('a project deleted during a create: 201 and 409, or 404 and 204, 30 times', async () => {
+  test('a project deleted during a create: 201 and 409, or 404 and 204, 100 times', async () => {
     const outcomes = new Set<string>()
-    for (let round = 0; round < 30; round += 1) {
+    for (let round = 0; round < 100; round += 1) {
       const id = await createProject(one, 'short-lived')
       const [created, deleted] = await Promise.all([
         createKey(round % 2 === 0 ? one : other, 'short-lived'),

@@ -46,7 +46,7 @@ const staleCount = async () => {
 const errors = () => log.filter((line) => JSON.parse(line).level >= 50)
 
 describe('a database that cannot be read, whatever it reports', () => {
-  test.each(['XX001', '22P02', '42501'])(
+  test.each(['XX000', 'XX001', 'XX002', '22P02', '58030', '53200', '42501', '42P01', 'P0001'])(
     '%s: key sets are served from memory, marked as stale, and the rest is 503',
     async (sqlState) => {
       const kid = await registerKey(server)

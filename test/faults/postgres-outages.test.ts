@@ -163,8 +163,12 @@ async function expectFullSpeed(): Promise<void> {
     expect(status).toBe(200)
     expectWithin(2_000, ms)
   }
+  expect(await countSessions()).toBeLessThanOrEqual(10)
+}
+
+async function countSessions(): Promise<number> {
   const sessions = "select pid from pg_stat_activity where application_name = 'pubring'"
-  expect((await postgres.query(sessions)).length).toBeLessThanOrEqual(10)
+  return (await postgres.query(sessions)).length
 }
 
 /** How long the database is away, in milliseconds. */
@@ -227,6 +231,7 @@ test('tables locked by another session for half a minute: each call is 503 in ti
   await client.query('begin; lock table jwt_key, ledger, api_key in access exclusive mode')
   await delay(100)
   const calls = await callsDuring(outageMs)
+  expect(await countSessions()).toBeLessThan(20)
   await client.end()
   await expectFullSpeed()
   recordFault({

@@ -42,7 +42,7 @@ test('a pass writes no event, and leaves no gap before the next one', async () =
 
 test('a pass of a key that is deleted concurrently leaves no row', async () => {
   const projects = await Promise.all(
-    Array.from({ length: 20 }, (_, index) => projectWithKey(`deleted-${index}`)),
+    Array.from({ length: 60 }, (_, index) => projectWithKey(`deleted-${index}`)),
   )
   for (const { projectId, kid } of projects) {
     await Promise.all([remove(projectId, kid), pass(projectId, [kid])])

@@ -86,11 +86,11 @@ describe('a stream', () => {
     const kid = await registerKey(server)
     const from = await revision()
     const writing = (async () => {
-      for (let i = 0; i < 60; i += 1) await patchKey(server, kid, { label: `label ${i}` })
+      for (let i = 0; i < 150; i += 1) await patchKey(server, kid, { label: `label ${i}` })
     })()
     const steady = await server.open({ 'last-event-id': String(from) })
     const seen: string[] = []
-    while (seen.length < 60) {
+    while (seen.length < 150) {
       const restless = await server.open({ 'last-event-id': seen.at(-1) ?? String(from) })
       await restless.waitForEvents(1)
       await delay(Math.random() * 40)
@@ -99,8 +99,8 @@ describe('a stream', () => {
       seen.push(...restless.events.map(({ id }) => id))
     }
     await writing
-    const events = await steady.waitForEvents(60)
-    expect(events.map(({ data }) => data.revision)).toEqual(upTo(60, from))
+    const events = await steady.waitForEvents(150)
+    expect(events.map(({ data }) => data.revision)).toEqual(upTo(150, from))
     expect(seen).toEqual(events.map(({ id }) => id))
   })
 

@@ -3,6 +3,7 @@ import { keyChanges } from '../../../packages/server/src/features/keys/changes.t
 import { keySetOf } from '../../../packages/server/src/features/keys/key-sets.ts'
 import { keySetBytes } from '../../../packages/server/src/features/keys/stored.ts'
 import { projectChanges } from '../../../packages/server/src/features/projects/changes.ts'
+import { findProjectRecord } from '../../../packages/server/src/kernel/access/stored-projects.ts'
 import type { ProjectRef } from '../../../packages/server/src/kernel/context.ts'
 import { systemLedgerId } from '../../../packages/server/src/kernel/ledger/chain.ts'
 import { cachedByHead } from '../../../packages/server/src/kernel/storage/cached.ts'
@@ -24,14 +25,26 @@ test('concurrent readers share one key set, and later ones get it until the proj
   expect(await keySetOf(here.store, id)).toBe(together[0])
 })
 
-test('the next read sees a change by another connection, also beside earlier reads, 50 times', async () => {
+test('the next read sees a change by another connection, also beside earlier reads, 300 times', async () => {
   const { id } = await createProject(here.store, `elsewhere-${newId()}`)
-  for (let count = 1; count <= 50; count += 1) {
-    const key = keyRecord(id)
-    const reading = Promise.all([1, 2, 3].map(() => keySetOf(here.store, id)))
-    await elsewhere.store.commit(keyChanges.createKey, { origin: origin(), limits, key })
-    expect((await keySetOf(here.store, id))?.keys.at(-1)?.id).toBe(key.id)
-    expect((await keySetOf(here.store, id))?.keys).toHaveLength(count)
+  const key = keyRecord(id)
+  const { id: kid } = await here.store.commit(keyChanges.createKey, {
+    origin: origin(),
+    limits,
+    key,
+  })
+  for (let round = 0; round < 300; round += 1) {
+    const [writer, { store }] = round % 2 === 0 ? [here, elsewhere] : [elsewhere, here]
+    const patch = { label: `label ${round}` }
+    const reading = Promise.all([1, 2, 3, 4, 5].map(() => keySetOf(store, id)))
+    const change = { origin: origin(), projectId: id, kid, patch, limits }
+    await writer.store.commit(keyChanges.updateKey, change)
+    const [seen, project] = await Promise.all([
+      keySetOf(store, id),
+      findProjectRecord(store.reader, { id }),
+    ])
+    expect(seen?.keys[0]?.label).toBe(patch.label)
+    expect([seen?.revision, project?.revision]).toEqual([round + 3, round + 3])
     await reading
   }
 })
