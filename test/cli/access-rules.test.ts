@@ -90,6 +90,14 @@ describe('pubring access-rule', () => {
     )
   })
 
+  test('update says what the server finds out about the keys of the issuer', async () => {
+    await own('--condition', 'sub=a')
+    await rule('update', 'orders', '--active', 'false')
+    const changed = await rule('update', 'orders', '--active', 'true')
+    expect(changed.code).toBe(0)
+    expect(changed.stderr).toMatch(/no longer valid\.\n[^\n]*issuer [^\n]+\n$/)
+  })
+
   test('check says why a token is not accepted, with exit code 1', async () => {
     await own('--condition', 'repository_id=74')
     const check = (token: string) => asAdmin(['access-rule', 'check', 'orders'], `${token}\n`)

@@ -179,6 +179,7 @@ export async function updateRule(
       ? `“${name}” is changed, for the next request of each session.`
       : `“${name}” is changed. Unless only its name changed, API keys exchanged before are no longer valid.`,
   )
+  for (const note of rule.notes ?? []) session.notify(note)
 }
 
 export async function deleteRule(session: Session, ref: string, flags: YesFlag): Promise<void> {
