@@ -113,6 +113,7 @@ describe('pubring access-rule', () => {
 
   test.each<[string, string[], number, RegExp]>([
     ['no issuer', ['create', '--name', 'a'], 64, /one of --github, .*--issuer/],
+    ['two issuers', ['create', '--github', 'a/b', '--gitlab', 'a/b'], 64, /one of --github/],
     ['no name', ['create', '--issuer', 'https://a.test'], 64, /--name/],
     ['a condition that is no JSON', ['create', '--github', 'a/b', '-c', 'n:=x'], 64, /CLAIM=TEXT/],
     ['a preset without ids', ['create', '--buildkite', 'a/b'], 64, /--condition pipeline_id=/],

@@ -118,10 +118,13 @@ test('the ledger of the system is exported as well, and no file is replaced', as
     files: [path('system.jsonl'), path('system.tlog-proof')],
   })
   expect(documentOf(await verify('system', '--json'))).toMatchObject({ whole: true })
-  for (const name of ['system.jsonl', 'system.tlog-proof']) {
+  const files = ['system.jsonl', 'system.tlog-proof']
+  for (const name of files) {
+    for (const each of files) rmSync(path(each), { force: true })
+    shell.file(name, 'mine')
     const again = await shell.pubring(args)
     expect(again).toMatchObject({ code: 66, stderr: expect.stringMatching(/exists already/) })
-    rmSync(path(name))
+    expect(read(name)).toBe('mine')
   }
   expect(await shell.pubring(['ledger', 'export', path('none/x'), '--system'])).toMatchObject({
     code: 66,

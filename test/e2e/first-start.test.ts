@@ -65,6 +65,11 @@ test.each([
     { PUBRING_DATABASE_URL: 'postgres://u:secret@h:port/d' },
     /address of the database/,
   ],
+  [
+    'an API key with a typo',
+    { PUBRING_ADMIN_API_KEY: 'pubring_secret' },
+    /part of it may be missing/,
+  ],
   ['a folder that is a file', { PUBRING_DATABASE_URL: 'sqlite:./file/x.db' }, /file/],
 ])('%s stops the start with one clear line, without the secret', async (_name, env, message) => {
   writeFileSync(join(folder, 'file'), '')
