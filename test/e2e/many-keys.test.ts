@@ -4,11 +4,11 @@ import { readJson, startServer, temporaryFolder } from '../support/server/proces
 
 const { folder } = temporaryFolder()
 
-const keyCount = 400
+const keyCount = 2_000
 const concurrency = 32
 const projectCount = keyCount / 50
 
-test('400 keys created 32 at a time all succeed, and every list meanwhile is correct', async () => {
+test('2,000 keys created 32 at a time all succeed, and every list meanwhile is correct', async () => {
   const server = await startServer(folder)
   const headers = { 'X-Api-Key': server.apiKey, 'Content-Type': 'application/json' }
   const post = (path: string, body: object) =>

@@ -10,6 +10,7 @@ const slow = [
   'docs/readme',
   'e2e/failed-start',
   'e2e/first-start',
+  'e2e/held-everywhere.long',
   'e2e/many-keys',
   'faults/balancers.long',
   'faults/clock.long',
