@@ -42,7 +42,10 @@ export type EventQuery = EventPosition & {
   order?: 'asc' | 'desc'
   /** Types, separated by commas. */
   type?: string
-  /** Id, name or subject of the actor. */
+  /**
+   * Only events by this actor: the id of an API key, session or access rule; the name of an API key,
+   * command or person; or the subject of a person or workload.
+   */
   actor?: string
   /** Id of the subject. */
   subject?: string

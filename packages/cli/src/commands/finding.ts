@@ -37,7 +37,10 @@ export function registerFinding(program: Command, terminal: Terminal): void {
     )
     .option('--limit <number>', 'Maximum number of events; default: all')
     .option('--type <types>', 'Only events of these types, separated by commas')
-    .option('--actor <actor>', 'Only events by this API key, person or workload: id or name')
+    .option(
+      '--actor <actor>',
+      'Only events by this actor: the id of an API key, session or access rule; the name of an API key, command or person; or the subject of a person or workload',
+    )
     .option(
       '--person <person>',
       'With --all: only events by this person: id, name, email or subject',

@@ -3,7 +3,7 @@ import { type ExitKind, kindOfStatus } from '../terminal/exit-codes.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
 
 interface RemoteRequest {
-  /** Names the content for messages: `a key set`. */
+  /** Names the content for messages: `a token`. */
   what: string
   headers: Record<string, string>
   timeoutMs: number
