@@ -85,6 +85,21 @@ test('a rule is made from “owner/repo”, says what it allows, and before that
   const conditions = { repository_id: '74', ref: 'refs/heads/main' }
   const made = (await client.accessRules.list()).find(({ name }) => name === 'acme/orders')
   expect(made).toMatchObject({ conditions })
+  for (const [item, button] of [
+    ['Deactivate', 'Deactivate'],
+    ['Activate', 'Activate'],
+    ['Delete', 'Delete permanently'],
+  ] as const) {
+    await row.getByRole('button', { name: 'Actions for acme/orders' }).click()
+    await page.getByRole('menuitem', { name: item, exact: true }).click()
+    await dialog.getByRole('button', { name: button, exact: true }).click()
+    if (item === 'Activate') {
+      await dialog.getByText(/^(No key of the|The) issuer /).waitFor()
+      await dialog.getByRole('button', { name: 'Close' }).last().click()
+    }
+    await dialog.waitFor({ state: 'detached' })
+  }
+  await expect(client.accessRules.get(made?.id ?? '')).rejects.toMatchObject({ status: 404 })
 })
 
 test('a pasted token is checked step by step, and kept nowhere', async () => {

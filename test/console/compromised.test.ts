@@ -118,6 +118,15 @@ test('one button replaces and revokes it without a wait, and says by when verifi
   await page.getByRole('button', { name: 'No warnings' }).waitFor()
 })
 
+test('it is revoked without a new key as well', async () => {
+  const { id, old } = await projectOfStolen('market')
+  await go(`/projects/${id}/keys/${old}`)
+  await page.getByRole('button', { name: 'Replace and revoke now' }).click()
+  await page.getByRole('button', { name: 'Revoke without a new key' }).click()
+  await expect.poll(() => client.keys.get(id, old)).toMatchObject({ active: false })
+  expect(await client.keys.list(id)).toHaveLength(1)
+})
+
 test('a revocation that fails is reported, and its new key is not signed with until another try succeeds', async () => {
   const { id, old } = await projectOfStolen('bank')
   const path = `**/v1/projects/${id}/jwt-keys/${old}`

@@ -132,6 +132,18 @@ test('who deactivated a key, and when, is found in the whole ledger by filters i
   await page.getByText('No matching events').waitFor()
 })
 
+test('what matches in a project is exported as JSON lines', async () => {
+  await go(history(`?subject=${kid}&type=key.updated`))
+  await page.getByText('2 matching entries').waitFor()
+  const download = page.waitForEvent('download')
+  await page.getByRole('button', { name: 'Export', exact: true }).click()
+  await page.getByRole('menuitem', { name: 'The events that match' }).click()
+  const file = await download
+  expect(file.suggestedFilename()).toBe('orders-history.jsonl')
+  const lines = (await readFile(await file.path(), 'utf8')).trim().split('\n')
+  expect(lines.map((line) => JSON.parse(line).revision)).toEqual([4, 3])
+})
+
 test('new events appear in the open ledgers of a project and of the system', async () => {
   await go(history())
   await shown().first().waitFor()

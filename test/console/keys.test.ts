@@ -118,6 +118,10 @@ test('changes made elsewhere appear without reloading', async () => {
   await row(page, second).getByRole('link', { name: 'Continue there' }).waitFor()
   await console_.client.projects.rename(project, `seen-${projects}`)
   await page.getByRole('heading', { name: `seen-${projects}` }).waitFor()
+  const fourth = await registered('last')
+  await console_.go(`/projects/${project}/keys/${fourth}`)
+  await page.getByText(/spreading · \d s/).waitFor()
+  await page.getByText('current', { exact: true }).waitFor()
 })
 
 test('a label of markup and scripts is rendered as text in lists, menus, dialogs and the history', async () => {

@@ -196,4 +196,17 @@ describe('a key that cannot be registered', () => {
     expect(await page.getByRole('button', { name: 'Register key' }).isDisabled()).toBe(true)
     expect(await page.getByLabel('Label').inputValue()).toBe('second')
   })
+
+  test('because the service is unreachable is registered later with the same input', async () => {
+    const page = await openForm()
+    await field(page).fill(ecKey().publicKeyPem)
+    await page.getByText('Valid key').waitFor()
+    await page.getByLabel('Label').fill('after a cut')
+    await page.context().setOffline(true)
+    await page.getByRole('button', { name: 'Register key' }).click()
+    await page.getByText('The service cannot be reached').waitFor()
+    await page.context().setOffline(false)
+    await page.getByRole('button', { name: 'Register key' }).click()
+    await registered(page, 'after a cut')
+  })
 })

@@ -79,9 +79,10 @@ test('what is typed while the search is loading is kept', async () => {
   await page.keyboard.press('Escape')
 })
 
-test('a key is found by its kid and thumbprint, and a project by its name', async () => {
+test('a key is found by its kid, label, thumbprint and hash, and a project by its name', async () => {
   await openSearch()
-  for (const text of [`…${kid.slice(-6)}`, key.details.thumbprint]) {
+  const { thumbprint, spkiSha256 } = key.details
+  for (const text of [kid, `…${kid.slice(-6)}`, 'spring', thumbprint, spkiSha256]) {
     await field().fill(text)
     await options().filter({ hasText: 'orders, spring' }).waitFor()
   }

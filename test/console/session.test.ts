@@ -140,6 +140,18 @@ describe('signing in', () => {
     expect(await page.getByLabel('Label').inputValue()).toBe('half done')
   })
 
+  test('is not asked for again by who signs out of the ended session', async () => {
+    const { id, apiKey } = await createApiKey('writer')
+    const page = await console_.open('/projects/default', { apiKey })
+    await page.getByRole('tab', { name: 'Keys' }).waitFor()
+    await console_.client.apiKeys.update(id, { active: false })
+    const dialog = page.getByRole('dialog', { name: 'Your session has ended' })
+    await dialog.getByRole('button', { name: 'Sign out' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    await page.getByLabel('API key', { exact: true }).waitFor()
+    expect(await page.getByRole('tab').count()).toBe(0)
+  })
+
   test('as another person in place of an ended session drops what the first one typed', async () => {
     const { id, apiKey } = await createApiKey('writer')
     const page = await console_.open('/projects/default', { apiKey })

@@ -86,6 +86,22 @@ describe('a valid token', () => {
 })
 
 describe('an invalid token', () => {
+  test.each([
+    ['expired', () => tokenWith({ exp: seconds(-60) }), 'token_expired', 'The token has expired'],
+    [
+      'of an unknown key',
+      () => tokenWith({}, { kid: '01900000-0000-7000-8000-000000000000' }),
+      'kid_unknown',
+      'This project has no key with this kid',
+    ],
+    ['cut short', () => 'eyJhbGciOi', 'malformed_token', 'This is not a complete JWT'],
+  ])('(%s) shows the reason and what it means', async (_name, token, reason, title) => {
+    const page = await checked(token(), {})
+    expect(await page.getByText(reason, { exact: true }).isVisible()).toBe(true)
+    expect(await page.getByText(title).isVisible()).toBe(true)
+    expect(await countOf(page, 'failed')).toBe(1)
+  })
+
   test('shows the failed step, the reason and what to do, and its claims as text', async () => {
     const name = '<img src=x onerror=document.title=1>'
     const page = await checked(tokenWith({ aud: 'cats', name }), { audience: 'dogs' })
