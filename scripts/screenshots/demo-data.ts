@@ -2,6 +2,7 @@ import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { SignJWT } from 'jose'
 import { type Algorithm, type Client, createClient } from '../../packages/client/src/index.ts'
 import { rememberSecret } from '../../test/support/secrets.ts'
+import { waitUntil } from '../../test/support/waiting.ts'
 
 /** The data that the pictures show. */
 export type DemoData = {
@@ -114,5 +115,7 @@ export async function createDemoData(
     .setExpirationTime('1h')
     .sign(signer.privateKey)
   const publicKeyPem = pemOf(ec().publicKey)
+  // Uses are written every ten seconds; until then each API key has a warning that it was never used.
+  await waitUntil(async () => (await admin.apiKeys.self()).lastUseTime !== undefined)
   return { project: id, current, token: rememberSecret('a token', token), publicKeyPem }
 }
