@@ -115,7 +115,12 @@ describe('pubring access-rule', () => {
     ['no issuer', ['create', '--name', 'a'], 64, /one of --github, .*--issuer/],
     ['two issuers', ['create', '--github', 'a/b', '--gitlab', 'a/b'], 64, /one of --github/],
     ['no name', ['create', '--issuer', 'https://a.test'], 64, /--name/],
-    ['a condition that is no JSON', ['create', '--github', 'a/b', '-c', 'n:=x'], 64, /CLAIM=TEXT/],
+    [
+      'a condition that is no JSON',
+      ['create', '--github', 'a/b', '-c', 'n:=x'],
+      64,
+      /CLAIM:=VALUE/,
+    ],
     ['a preset without ids', ['create', '--buildkite', 'a/b'], 64, /--condition pipeline_id=/],
     [
       'people without a role',

@@ -104,7 +104,11 @@ const inProvider = (sentence: RegExp) => failed('OpenID provider', sentence)
 
 /** Faults, each with the step that finds it and the sentence that says what to do. */
 const situations: Situation[] = [
-  ['a setting is no number', { PUBRING_PORT: 'many' }, failed('settings', /^PUBRING_PORT must be/)],
+  [
+    'a setting is no number',
+    { PUBRING_PORT: 'many' },
+    failed('settings', /^PUBRING_PORT must be a whole number from 1 to 65535/),
+  ],
   [
     'a variable is misspelt',
     { PUBRING_PUBLICURL: 'https://keys.example.com' },

@@ -127,6 +127,14 @@ describe('a key by its name', () => {
   })
 })
 
+test('deleting an active key is rejected, and names the command that deactivates it', async () => {
+  const kid = await added('active')
+  const ran = await shell.pubring(['key', 'delete', kid])
+  expect(ran).toMatchObject({ code: 7, stdout: '' })
+  expect(ran.stderr).toContain('pubring key deactivate')
+  expect((await shell.pubring(['key', 'show', kid])).code).toBe(0)
+})
+
 test('without a terminal, an expiry of the last active key requires --yes', async () => {
   await shell.pubring(['project', 'create', 'expiring'])
   const file = shell.file('expiring.pem', ecKey().publicKeyPem)
@@ -149,6 +157,22 @@ test('without a terminal, an expiry of the last active key requires --yes', asyn
   const other = shell.file('other.pem', ecKey().publicKeyPem)
   await shell.pubring(['key', 'add', other, '--label', 'other', ...there])
   expect((await shell.pubring(['key', 'expire', 'only', '1h', ...there])).code).toBe(0)
+})
+
+test('without a terminal, deactivating the last active key requires --yes', async () => {
+  await shell.pubring(['project', 'create', 'alone'])
+  const file = shell.file('only.pem', ecKey().publicKeyPem)
+  const there = ['--project', 'alone']
+  const { stdout } = await shell.pubring(['key', 'add', file, '--label', 'only', ...there])
+  const refused = await shell.pubring(['key', 'deactivate', stdout.trim(), ...there])
+  expect(refused).toMatchObject({ code: 10, stdout: '' })
+  expect(refused.stderr).toMatch(
+    /last active key of project alone[\s\S]*hint: To confirm, repeat with --yes/,
+  )
+  expect((await shell.pubring(['key', 'list', '--active', ...there])).stdout).toContain('only')
+  const done = await shell.pubring(['key', 'deactivate', stdout.trim(), '--yes', ...there])
+  expect(done.code).toBe(0)
+  expect((await shell.pubring(['key', 'list', '--active', ...there])).stdout).toBe('')
 })
 
 test('so does deactivating the last active key in jwks.json beside an ML-DSA key', async () => {

@@ -42,14 +42,14 @@ const listed = async (...args: string[]) =>
     .flatMap((line) => ids.indexOf(line.split('\t')[0] ?? '') + 1 || [])
 
 describe('a table', () => {
-  test('never wraps at 40 columns', async () => {
-    for (const command of [['key', 'list'], ['events']]) {
-      const { stdout } = await shell.pubring(command, { columns: 40, env: plain })
+  test.each([40, 60, 80])('never wraps at %i columns', async (columns) => {
+    for (const command of [['key', 'list'], ['api-key', 'list'], ['events'], ['project', 'list']]) {
+      const { stdout } = await shell.pubring(command, { columns, env: plain })
       const lines = stdout.trimEnd().split('\n')
       expect(lines.length, stdout).toBeGreaterThan(1)
       // A word that is longer than the terminal stays whole, on a line of its own.
       for (const line of lines.filter((each) => each.trim().includes(' ')))
-        expect(truncatedWidth(line).width, line).toBeLessThanOrEqual(40)
+        expect(truncatedWidth(line).width, line).toBeLessThanOrEqual(columns)
       if (command[0] === 'key') for (const id of ids) expect(stdout).toContain(id.slice(-7))
     }
   })

@@ -12,7 +12,9 @@ test.each([
 })
 
 test.each([
+  '2027-02-30',
   '2027-02-29',
+  '2027-04-31T00:00:00Z',
   '2027-13-01',
   '2027-01-31T12:30:05',
   '2027-01-31T25:00:00Z',
@@ -29,11 +31,17 @@ test.each([
   )
 })
 
-test.each(['9999999w', `${'9'.repeat(400)}s`])('%j is too far in the future', (text) => {
-  expect(() => parseTimeOption(text, '--expires')).toThrow(/^--expires must be before the year 1/)
-})
+test.each(['99999999d', `${'9'.repeat(400)}s`, '9999999w'])(
+  '%j is too far in the future',
+  (text) => {
+    const message = /^--expires must be before the year 10000/
+    expect(() => parseTimeOption(text, '--expires')).toThrow(message)
+  },
+)
 
 test.each([
+  ['30 d', 30 * 86_400_000],
+  ['15 d', 15 * 86_400_000],
   ['400 d', 400 * 86_400_000],
   ['10 y', 10 * 31_557_600_000],
   ['47 h', 47 * 3_600_000],

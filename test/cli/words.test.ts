@@ -2,6 +2,7 @@ import { PassThrough } from 'node:stream'
 import type { Command } from 'commander'
 import { expect, test } from 'vitest'
 import { readVersion } from '../../packages/server/src/runtime/version.ts'
+import { sendImport } from '../support/app/imports.ts'
 import { ecKey } from '../support/keys/pem.ts'
 import { documentOf, programFor, startShell } from './support.ts'
 
@@ -41,6 +42,22 @@ hint: Add one: --label 'orders spring'
     "--label 'alice@laptop in Berlin'",
   )
   expect((await add([])).stderr).toContain('hint: Add one: --label LABEL\n')
+})
+
+test('an expired key is activated with another expiry, as the error says', async () => {
+  const times = { createTime: '2024-05-01T10:00:00.000Z', updateTime: '2024-05-01T10:00:00.000Z' }
+  const key = { name: 'old', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem }
+  const sent = [{ ...key, ...times, expireTime: '2025-01-01T00:00:00.000Z' }]
+  const [{ kid }] = (await sendImport(shell.test, sent)).json().items
+  expect(await shell.pubring(['key', 'activate', 'old'])).toEqual({
+    code: 3,
+    stdout: '',
+    stderr: `pubring: This key expired at 2025-01-01T00:00:00.000Z.
+hint: To activate it again, give it a new expiry, or never: pubring key activate ${kid} --expires 90d --project payments
+`,
+  })
+  const ran = await shell.pubring(['key', 'activate', 'old', '--expires', 'never', '--json'])
+  expect(documentOf(ran)).toMatchObject({ active: true })
 })
 
 test('an import counts one key as one', async () => {

@@ -109,7 +109,7 @@ async function breakDatabase(server: ServerProcess & { apiKey: string }): Promis
 }
 
 describe('no API key, token or private key is left in responses, logs or databases', () => {
-  test.each(['trace', 'info'])('at level %s', async (level) => {
+  test.each(['trace', 'info', 'fatal'])('at level %s', async (level) => {
     const server = await start(level)
     const responses = [...(await exercise(server)), await breakDatabase(server)]
     server.signal('SIGTERM')
@@ -122,6 +122,7 @@ describe('no API key, token or private key is left in responses, logs or databas
     const count = (text: string) => server.output().split(text).length - 1
     if (level === 'trace') expect(count('"msg":"request"')).toBeGreaterThan(100)
     if (level === 'info') expect(count('"level":50')).toBe(1)
+    if (level === 'fatal') expect(count('"level"')).toBe(0)
   })
 
   test('the search finds planted secrets: in the database, its log and the output', async () => {
