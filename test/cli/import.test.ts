@@ -243,8 +243,9 @@ describe('other sources', () => {
   })
 
   test('an address is not fetched, and curl is named', async () => {
-    const ran = await into('https://login.example.com/jwks.json')
-    expect(ran).toMatchObject({ code: 64, stderr: expect.stringContaining('curl -fsS https://') })
+    const ran = await into('https://login.example.com/jwks?a=1&b=2')
+    const fetched = "curl -fsS 'https://login.example.com/jwks?a=1&b=2' | pubring import -"
+    expect(ran).toMatchObject({ code: 64, stderr: expect.stringContaining(fetched) })
   })
 
   test.each(['hello', 'label,publicKey\na,MFkw'])('other text is refused: %j', async (text) => {

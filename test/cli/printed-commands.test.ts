@@ -369,6 +369,7 @@ const testedIn: Readonly<Record<string, string>> = {
   'cli/src/database/log-key.ts: log restart': 'test/e2e/log.test.ts',
   'cli/src/follow/options.ts: log key': 'test/e2e/log.test.ts',
   'cli/src/follow/options.ts: project show': 'test/cli/access.test.ts',
+  'cli/src/import/read.ts: import': 'test/cli/import.test.ts',
   'cli/src/import/rows.ts: key check': here,
   'cli/src/import/run.ts: project rename': here,
   'cli/src/keys/changes.ts: key-uses verifiers': 'test/cli/key-uses.test.ts',

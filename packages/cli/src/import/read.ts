@@ -8,7 +8,7 @@ import { parseJson } from '@pubring/server/runtime/json'
 import { isDer, readServiceKey } from '../keys/files.ts'
 import { type CommandError, fileError, usageError } from '../terminal/failures.ts'
 import { readBytes, sourceName } from '../terminal/files.ts'
-import { notify, type Terminal } from '../terminal/terminal.ts'
+import { notify, quoteForShell, type Terminal } from '../terminal/terminal.ts'
 import {
   convert,
   type EntryContent,
@@ -32,7 +32,8 @@ const maxFileBytes = 512 * 1024 * 1024 - 1024
  */
 export async function readSource(source: string, terminal: Terminal): Promise<Source> {
   if (/^https?:/i.test(source)) {
-    throw usageError('Addresses are not fetched.', `curl -fsS ${source} | pubring import -`)
+    const fetched = `curl -fsS ${quoteForShell(source)} | pubring import -`
+    throw usageError('Addresses are not fetched.', fetched)
   }
   const entry = source === '-' ? undefined : statSync(source, { throwIfNoEntry: false })
   return entry?.isDirectory() ? readFolder(source, terminal) : readFile(source, terminal)
