@@ -1,6 +1,6 @@
 /**
- * Writes the version of package.json into the files that cannot read it: the chart, and manifests and
- * pages that name the image.
+ * Writes the version of package.json into the files that cannot read it: the chart, manifests and pages
+ * that name the image, and the lock file of an example.
  *
  *   node scripts/generate-versions.ts
  */
@@ -13,12 +13,14 @@ const root = join(import.meta.dirname, '..')
 export const versionedFiles = [
   'deploy/helm/pubring/Chart.yaml',
   'docs/workloads/kubernetes.md',
+  'examples/verifiers/node-live/package-lock.json',
   ...globSync('deploy/kubernetes/*.yaml', { cwd: root }),
 ]
 
-/** The text with this version after each name of the image and in each field for it. */
+/** The text with this version after each name of the image or the client, and in each field for it. */
 export function withVersion(text: string, version: string): string {
-  const place = /(^(?:appV|v)ersion: |image: "?pubring:|app\.kubernetes\.io\/version: ")[\w.-]+/gm
+  const place =
+    /(^(?:appV|v)ersion: |image: "?pubring:|kubernetes\.io\/version: "|"@pubring\/client",\s+"version": ")[\w.-]+/gm
   return text.replaceAll(place, `$1${version}`)
 }
 

@@ -3,12 +3,21 @@
  * `release/` (the packages of the server and the client, the chart, an SBOM and checksums), and tags the
  * commit. Publishes nothing.
  *
- *   npm version 1.0.0      writes the number; commit it with its section of CHANGELOG.md
+ *   npm version 1.1.0      writes the number
+ *   npm run keep-release   commit both with a section of CHANGELOG.md
  *   npm run release
  */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readVersion } from '../packages/server/src/runtime/version.ts'
@@ -34,6 +43,9 @@ function obstacle(): string | undefined {
   if (run('git', ['tag', '--list', tag]) !== '') return `${tag} is released: npm version NUMBER.`
   if (!read('CHANGELOG.md').includes(`\n## ${version}\n`)) {
     return `CHANGELOG.md has no section "## ${version}".`
+  }
+  if (!existsSync(join(root, 'test/fixtures/releases', version))) {
+    return `No database of ${version} is kept: npm run keep-release.`
   }
   return undefined
 }

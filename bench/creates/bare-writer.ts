@@ -14,13 +14,13 @@ import {
 import { features } from '../../packages/server/src/features.ts'
 import type { ChangeKind } from '../../packages/server/src/kernel/changes.ts'
 import { loadAppliers } from '../../packages/server/src/kernel/feature.ts'
+import { ownMigrations } from '../../packages/server/src/kernel/storage/migrations/index.ts'
 import {
   release,
   type SqliteConnection,
   savepoint,
 } from '../../packages/server/src/kernel/storage/sqlite/connection.ts'
 import { openMigrated } from '../../packages/server/src/kernel/storage/sqlite/opening.ts'
-import { migrations } from '../../packages/server/src/registry.ts'
 import { systemClock } from '../../packages/server/src/runtime/clock.ts'
 
 interface Statement {
@@ -102,8 +102,8 @@ function repeat(database: DatabaseSync, changes: Statement[][], group: number): 
 }
 
 async function measure({ recorded, repeated, projects, keys, group }: BareTask): Promise<number> {
-  const model = await openMigrated({ file: recorded }, migrations)
-  ;(await openMigrated({ file: repeated }, migrations)).close()
+  const model = await openMigrated({ file: recorded }, ownMigrations)
+  ;(await openMigrated({ file: repeated }, ownMigrations)).close()
   const database = new DatabaseSync(repeated)
   database.exec('PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 4000')
   database.exec('PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF')

@@ -68,7 +68,7 @@ test('an API key is revoked, reactivated and deleted', async () => {
   await expect(selfOf(secret)).resolves.toMatchObject({ active: true })
   await act('Delete', 'Delete permanently')
   await expect(selfOf(secret)).rejects.toMatchObject({ status: 401 })
-  expect(await page.getByText('pipeline').count()).toBe(0)
+  await page.getByText('pipeline').first().waitFor({ state: 'detached' })
 })
 
 test('the API key of the session cannot be revoked, deleted or demoted', async () => {

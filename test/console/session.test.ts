@@ -103,7 +103,7 @@ describe('signing in', () => {
     await page.getByLabel('API key', { exact: true }).waitFor()
     expect(await page.context().cookies()).toEqual([])
     await page.goBack()
-    expect(await page.getByRole('navigation').count()).toBe(0)
+    await page.getByRole('navigation').first().waitFor({ state: 'detached' })
     await page.reload()
     await page.getByLabel('API key', { exact: true }).waitFor()
     await other.getByRole('heading', { name: 'Your session has ended' }).waitFor()
@@ -149,7 +149,7 @@ describe('signing in', () => {
     await dialog.getByRole('button', { name: 'Sign out' }).click()
     await dialog.waitFor({ state: 'detached' })
     await page.getByLabel('API key', { exact: true }).waitFor()
-    expect(await page.getByRole('tab').count()).toBe(0)
+    await page.getByRole('tab').first().waitFor({ state: 'detached' })
   })
 
   test('as another person in place of an ended session drops what the first one typed', async () => {
@@ -162,7 +162,7 @@ describe('signing in', () => {
     await page.getByLabel('API key', { exact: true }).fill(console_.apiKey)
     await page.getByRole('button', { name: 'Sign in', exact: true }).click()
     await page.getByRole('button', { name: /^Signed in as .*first admin/ }).waitFor()
-    expect(await page.getByRole('dialog').count()).toBe(0)
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
     expect(await readableTexts(page)).not.toContain('of the first user')
   })
 })

@@ -11,7 +11,7 @@ import { temporaryFolder } from '../support/server/process.ts'
 const project = join(import.meta.dirname, '../..')
 const { folder } = temporaryFolder()
 const clone = join(folder, 'clone')
-const version = '1.0.0-rc.1'
+const version = '98.0.0-rc.1'
 const run = promisify(execFile)
 
 function typed(program: string, ...args: string[]) {
@@ -48,8 +48,12 @@ test('a release carries one version, and its packages, chart, SBOM and checksums
   await commit()
   await expect(release()).rejects.toThrow(`no section "## ${version}"`)
   const changelog = join(clone, 'CHANGELOG.md')
-  const text = readFileSync(changelog, 'utf8').replace('## Unreleased', `## ${version}`)
+  const text = readFileSync(changelog, 'utf8').replace('\n## ', `\n## ${version}\n\n## `)
   writeFileSync(changelog, text)
+  await commit()
+  await expect(release()).rejects.toThrow(`No database of ${version} is kept`)
+  await typed('npm', 'run', 'keep-release')
+  await typed('git', 'add', '--all')
   await commit()
   await release()
   expect((await typed('git', 'tag', '--points-at', 'HEAD')).stdout).toBe(`v${version}\n`)
@@ -71,7 +75,7 @@ test('a release carries one version, and its packages, chart, SBOM and checksums
     expect(named ?? info.version).toBe(version)
   }
   const chart = await packedIn(`pubring-chart-${version}.tgz`, 'pubring/Chart.yaml')
-  expect(chart).toMatch(/^version: 1\.0\.0-rc\.1\nappVersion: 1\.0\.0-rc\.1$/m)
+  expect(chart).toMatch(/^version: 98\.0\.0-rc\.1\nappVersion: 98\.0\.0-rc\.1$/m)
   const manifests = readFileSync(join(clone, 'deploy/kubernetes/sqlite.yaml'), 'utf8')
   expect(manifests).toBe(withVersion(manifests, version))
   const bill = readFileSync(join(clone, `release/pubring-${version}.cdx.json`), 'utf8')

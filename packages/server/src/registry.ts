@@ -3,14 +3,8 @@ import { storageOf } from './kernel/storage/open.ts'
 import { siblingModule } from './runtime/threads.ts'
 
 /** The storage with all features. */
-export const {
-  openStore,
-  openServerStore,
-  openExistingStore,
-  openLedgerReader,
-  copyRegistry,
-  migrations,
-} = storageOf(features, {
-  writer: siblingModule(import.meta.url, 'writer-thread'),
-  census: siblingModule(import.meta.url, 'census-thread'),
-})
+export const { openStore, openServerStore, openExistingStore, openLedgerReader, copyRegistry } =
+  storageOf(features, {
+    writer: siblingModule(import.meta.url, 'writer-thread'),
+    census: siblingModule(import.meta.url, 'census-thread'),
+  })

@@ -7,8 +7,8 @@ import {
   apiKeyDigest,
   newApiKeySecret,
 } from '../../../packages/server/src/kernel/access/secrets.ts'
+import { ownMigrations } from '../../../packages/server/src/kernel/storage/migrations/index.ts'
 import { openMigrated } from '../../../packages/server/src/kernel/storage/sqlite/opening.ts'
-import { migrations } from '../../../packages/server/src/registry.ts'
 import { temporaryFolder } from '../../support/server/process.ts'
 import { observedReads } from '../../support/store/observed-reads.ts'
 import { openTestStore, origin } from '../../support/store/store.ts'
@@ -32,7 +32,7 @@ test('API keys are found among more unknown secrets than fit one statement', asy
 
 test('200 concurrent unknown secrets cost one query', async () => {
   const { folder } = temporaryFolder()
-  const connection = await openMigrated({ file: join(folder, 'lookups.db') }, migrations)
+  const connection = await openMigrated({ file: join(folder, 'lookups.db') }, ownMigrations)
   let queries = 0
   const db = observedReads(connection.db, {
     read() {

@@ -1,13 +1,19 @@
+import type { Kysely } from 'kysely'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { keyChanges } from '../../../packages/server/src/features/keys/changes.ts'
 import { keySetOf } from '../../../packages/server/src/features/keys/key-sets.ts'
 import { readProjectPage } from '../../../packages/server/src/features/projects/reads.ts'
+import { features } from '../../../packages/server/src/features.ts'
 import type { Store } from '../../../packages/server/src/kernel/context.ts'
+import { tablesOf } from '../../../packages/server/src/kernel/feature.ts'
 import { verifyLedgers } from '../../../packages/server/src/kernel/ledger/all-ledgers.ts'
 import { isWhole } from '../../../packages/server/src/kernel/ledger/verification.ts'
+import { createTable } from '../../../packages/server/src/kernel/storage/migrations/building.ts'
+import { ownMigrations } from '../../../packages/server/src/kernel/storage/migrations/index.ts'
+import type { Tables } from '../../../packages/server/src/kernel/storage/schema.ts'
+import { openMigrated } from '../../../packages/server/src/kernel/storage/sqlite/opening.ts'
 import {
   copyRegistry,
-  migrations,
   openExistingStore,
   openLedgerReader,
   openStore,
@@ -25,6 +31,29 @@ import { createProject, limits, origin } from '../../support/store/store.ts'
 let database: TestDatabase
 beforeEach(async () => {
   database = await createDatabase()
+})
+
+test('the migrations make the tables that the features declare', async () => {
+  const declared = await createBlankDatabase('sqlite')
+  const file = declared.url.slice('sqlite:'.length)
+  const createDeclared = async (db: Kysely<Tables>) => {
+    for (const { name, columns } of tablesOf(features)) await createTable(db, name, columns)
+    await createTable(db, 'migration_release', { name: 'key text', oldest_release: 'text' })
+  }
+  const all = { declared: { up: createDeclared, oldestRelease: '1.0.0' } }
+  ;(await openMigrated({ file }, all)).close()
+  const columns = `
+    select m.name as "table", c.name, c.type, c."notnull", c.pk, (
+      select count(*) from pragma_index_list(m.name) i, pragma_index_info(i.name) part
+      where i.origin = 'u' and part.name = c.name) as "unique"
+    from sqlite_master m, pragma_table_info(m.name) c where m.type = 'table' order by 1, 2`
+  const [found, expected] = [
+    await (await createDatabase('sqlite')).query(columns),
+    await declared.query(columns),
+  ]
+  const names = new Set(expected.map(({ table }) => table))
+  // Those of a feature that was taken out stay.
+  expect(found.filter(({ table }) => names.has(table))).toEqual(expected)
 })
 
 test('every migration records the oldest release that can run beside it', async () => {
@@ -60,7 +89,7 @@ test('a release with further migrations upgrades a registry, and this one works 
   await ledgers.close()
   const recorded = await database.query('select name from migration_release order by name')
   expect(recorded.map(({ name }) => name)).toEqual(
-    Object.keys({ ...migrations, ...furtherMigrations }),
+    Object.keys({ ...ownMigrations, ...furtherMigrations }),
   )
 })
 

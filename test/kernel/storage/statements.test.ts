@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { Insertable } from 'kysely'
 import { afterAll, expect, test } from 'vitest'
+import { ownMigrations } from '../../../packages/server/src/kernel/storage/migrations/index.ts'
 import { createKysely } from '../../../packages/server/src/kernel/storage/postgres/database.ts'
 import type { Tables } from '../../../packages/server/src/kernel/storage/schema.ts'
 import { openMigrated } from '../../../packages/server/src/kernel/storage/sqlite/opening.ts'
@@ -9,12 +10,11 @@ import {
   pipeline,
   statement,
 } from '../../../packages/server/src/kernel/storage/statements.ts'
-import { migrations } from '../../../packages/server/src/registry.ts'
 import { temporaryFolder } from '../../support/server/process.ts'
 
 const { folder } = temporaryFolder()
 
-const connection = await openMigrated({ file: join(folder, 'statements.db') }, migrations)
+const connection = await openMigrated({ file: join(folder, 'statements.db') }, ownMigrations)
 
 afterAll(() => {
   connection.close()

@@ -1,41 +1,24 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { beforeEach, describe, expect, inject, test } from 'vitest'
 import { parseLedgerProof, verifyChain } from '../../../packages/client/src/log/index.ts'
-import { accessRuleChanges } from '../../../packages/server/src/features/access-rules/changes.ts'
 import { readAccessRules } from '../../../packages/server/src/features/access-rules/reads.ts'
-import { apiKeyChanges } from '../../../packages/server/src/features/api-keys/changes.ts'
-import { apiKeyRecord } from '../../../packages/server/src/features/api-keys/operations.ts'
 import { findApiKeyByDigest } from '../../../packages/server/src/features/api-keys/reads.ts'
-import {
-  type ApiKeyRecord,
-  apiKeys,
-} from '../../../packages/server/src/features/api-keys/stored.ts'
-import { keyChanges } from '../../../packages/server/src/features/keys/changes.ts'
+import { apiKeys } from '../../../packages/server/src/features/api-keys/stored.ts'
 import {
   publishedKeySets,
   readStoredTexts,
 } from '../../../packages/server/src/features/keys/published/stored.ts'
 import { readKeySet } from '../../../packages/server/src/features/keys/reads.ts'
-import type { KeyRecord, keys } from '../../../packages/server/src/features/keys/stored.ts'
+import type { keys } from '../../../packages/server/src/features/keys/stored.ts'
 import { proveLedger } from '../../../packages/server/src/features/log/proofs.ts'
-import { signCheckpoint } from '../../../packages/server/src/features/log/signing.ts'
-import { projectChanges } from '../../../packages/server/src/features/projects/changes.ts'
-import { linkChanges } from '../../../packages/server/src/features/registration-links/changes.ts'
 import { readLinks } from '../../../packages/server/src/features/registration-links/reads.ts'
-import { rotationChanges } from '../../../packages/server/src/features/rotations/changes.ts'
 import { readRotations } from '../../../packages/server/src/features/rotations/reads.ts'
 import {
   findSessionByDigest,
   readPeople,
   readSessions,
 } from '../../../packages/server/src/features/sign-in/reads.ts'
-import { exchangeChanges } from '../../../packages/server/src/features/token-exchange/changes.ts'
 import { features } from '../../../packages/server/src/features.ts'
-import {
-  apiKeyDigest,
-  newApiKeySecret,
-} from '../../../packages/server/src/kernel/access/secrets.ts'
-import type { Store } from '../../../packages/server/src/kernel/context.ts'
 import { subjectsOf, tablesOf } from '../../../packages/server/src/kernel/feature.ts'
 import { verifyLedgers } from '../../../packages/server/src/kernel/ledger/all-ledgers.ts'
 import type { LedgerEvent } from '../../../packages/server/src/kernel/ledger/chain.ts'
@@ -49,96 +32,19 @@ import {
   plainKind,
   type Table,
 } from '../../../packages/server/src/kernel/storage/schema.ts'
-import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { isActive } from '../../../packages/server/src/kernel/values/times.ts'
 import { openLedgerReader, openStore } from '../../../packages/server/src/registry.ts'
-import { systemClock } from '../../../packages/server/src/runtime/clock.ts'
 import { createKeyFile } from '../../support/log/key-file.ts'
-import { accessRuleRecord, exchangedKeyRecord } from '../../support/store/access-records.ts'
 import { createDatabase } from '../../support/store/database.ts'
-import { keyRecord } from '../../support/store/key-records.ts'
-import { linkRecord } from '../../support/store/links.ts'
-import { createPersonSession, ruleRecord } from '../../support/store/sessions.ts'
-import { createProject, limits, origin } from '../../support/store/store.ts'
+import { fillRegistry, sign } from '../../support/store/full-registry.ts'
 import { type TamperedRegistry, tamperings } from '../../support/store/tamperings.ts'
 
 let registry: TamperedRegistry
 const keyFile = createKeyFile()
-
-function sign(store: Store) {
-  const config = { publicUrl: 'https://keys.example.com' }
-  return signCheckpoint({ store, clock: systemClock, config }, keyFile.open())
-}
-
 const original = await createDatabase()
 const store = await openStore(original.url)
-const projectId = (await createProject(store, 'payments')).id
-const otherProjectId = (await createProject(store, 'orders')).id
-const put = (members: Partial<KeyRecord>) => {
-  const key = keyRecord(projectId, members)
-  return store.commit(keyChanges.createKey, { origin: origin(), key, limits })
-}
-const putApiKey = async (name: string, members: Partial<ApiKeyRecord>) => {
-  const made = { name, role: 'admin', ...members } as const
-  const apiKey = apiKeyRecord(newApiKeySecret(), origin().time, made)
-  return store.commit(apiKeyChanges.createApiKey, { origin: origin(), apiKey })
-}
-const [key, second, toDeactivate] = [
-  await put({ label: 'first' }),
-  await put({ label: 'second' }),
-  await put({ label: 'third', publishedKid: 'old-kid' }),
-]
-await putApiKey('reader', {
-  role: 'reader',
-  projectId,
-  expireTime: '2099-01-02T03:04:05.678Z',
-})
-await putApiKey('admin', {})
-const { id } = await putApiKey('revoked', {})
-await store.commit(apiKeyChanges.updateApiKey, { origin: origin(), id, patch: { active: false } })
-const accessRule = accessRuleRecord({ projectId })
-await store.commit(accessRuleChanges.createAccessRule, { origin: origin(), rule: accessRule })
-await store.commit(exchangeChanges.exchangeToken, {
-  origin: origin(),
-  apiKey: exchangedKeyRecord(accessRule),
-  rule: accessRule,
-  matched: [['sub', 'orders']],
-})
-await createPersonSession(store)
-const rule = ruleRecord({ role: 'reader' })
-await store.commit(accessRuleChanges.createAccessRule, { origin: origin(), rule })
-const { thumbprint, materialSha256 } = keyRecord(projectId)
-await store.commit(keyChanges.refusePrivateKey, {
-  origin: origin(),
-  projectId,
-  exposed: { thumbprint, materialSha256 },
-})
-const rotated = { from: key.id, to: second.id, tokenLifetime: 60, jwksMaxAge: 60 }
-const started = { origin: origin(), projectId, id: newId(), ...rotated }
-await store.commit(rotationChanges.startRotation, started)
-const opened = linkRecord(projectId, {
-  algorithms: ['ES256'],
-  returnUrl: 'https://platform.example.com/',
-})
-for (const link of [opened, linkRecord(projectId)]) {
-  await store.commit(linkChanges.createLink, { origin: origin(), projectId, id: link.id, link })
-}
-const ofOpened = { origin: origin(), projectId, id: opened.id }
-await store.commit(linkChanges.openLink, { ...ofOpened, sessionDigest: apiKeyDigest('session') })
-await store.commit(linkChanges.revokeLink, ofOpened)
-await store.commit(projectChanges.renameProject, {
-  origin: origin(),
-  projectId: otherProjectId,
-  name: 'orders-2',
-})
-const { key: inactive } = await store.commit(keyChanges.updateKey, {
-  origin: origin('2026-01-02T03:04:06.000Z'),
-  projectId,
-  kid: toDeactivate.id,
-  patch: { active: false },
-  limits,
-})
-await sign(store)
+const full = await fillRegistry(store, keyFile.open())
+const { projectId, otherProjectId } = full
 /** Made before the alterations, and kept by a reader; and what the signing key has signed by then. */
 const proof = parseLedgerProof((await proveLedger(store.reader, projectId, undefined)).proof)
 const checkpoints = readFileSync(`${keyFile.file}.checkpoints`)
@@ -150,7 +56,7 @@ await store.close()
 registry = {
   database: original,
   eventsOf: (ledgerId) => events.get(ledgerId) ?? [],
-  ...{ projectId, otherProjectId, key, second, inactive, exposed: thumbprint },
+  ...full,
 }
 
 beforeEach(async () => {
@@ -214,7 +120,7 @@ async function expectContradictedLog() {
   const events = await readEvents(store.reader, registry.projectId, { after: 0, limit: 500 })
   await expect(verifyChain(proof.head, events)).rejects.toMatchObject({ code: 'disproved' })
   writeFileSync(`${keyFile.file}.checkpoints`, checkpoints)
-  const signed = sign(store)
+  const signed = sign(store, keyFile.open())
   await expect(signed).rejects.toMatchObject({
     code: 'log_stopped',
     extras: { errors: [{ code: 'rewritten' }] },

@@ -20,7 +20,7 @@ export function makeNextRelease(folder: string): string {
   writeFileSync(join(migrations, '9999-notes.ts'), migration)
   const index = join(migrations, 'index.ts')
   replaceIn(index, 'import { createTables', `${importNotes}\nimport { createTables`)
-  const first = "'0001-tables': createTables(schema),\n"
+  const first = "'0001-tables': createTables,\n"
   replaceIn(index, first, `${first}  '9999-notes': { ...notes, oldestRelease: '0.1.0' },\n`)
   return join(folder, 'bin/pubring.js')
 }

@@ -122,7 +122,7 @@ async function queryPostgres(
   const client = new pg.Client({ ...superuser(), database })
   await client.connect()
   try {
-    return await client.query(numberParameters(text), values)
+    return await client.query(values.length === 0 ? text : numberParameters(text), values)
   } finally {
     await client.end()
   }

@@ -3,12 +3,12 @@ import {
   dataType,
   type Migrations,
 } from '../../../packages/server/src/kernel/storage/migrations/building.ts'
+import { ownMigrations } from '../../../packages/server/src/kernel/storage/migrations/index.ts'
 import { parsePostgresAddress } from '../../../packages/server/src/kernel/storage/postgres/address.ts'
 import { openDatabase } from '../../../packages/server/src/kernel/storage/postgres/database.ts'
 import { migratePostgres } from '../../../packages/server/src/kernel/storage/postgres/migrate.ts'
 import type { Tables } from '../../../packages/server/src/kernel/storage/schema.ts'
 import { openMigrated } from '../../../packages/server/src/kernel/storage/sqlite/opening.ts'
-import { migrations } from '../../../packages/server/src/registry.ts'
 import type { TestDatabase } from './database.ts'
 
 const oldestRelease = '0.1.0'
@@ -46,7 +46,7 @@ export async function upgrade(
   { engine, url }: Pick<TestDatabase, 'engine' | 'url'>,
   onWait?: (cause: string) => void,
 ) {
-  const all = { ...migrations, ...furtherMigrations }
+  const all = { ...ownMigrations, ...furtherMigrations }
   if (engine === 'sqlite') {
     const connection = await openMigrated({ file: url.slice('sqlite:'.length) }, all)
     connection.close()

@@ -17,21 +17,14 @@ import {
 import { eventToRow } from '../../../packages/server/src/kernel/ledger/stored.ts'
 import { columnsOf } from '../../../packages/server/src/kernel/storage/schema.ts'
 import type { TestDatabase } from './database.ts'
+import type { FullRegistry } from './full-registry.ts'
 import { keyRecord } from './key-records.ts'
 
 /** A registry that a person with write access to its database alters. */
-export interface TamperedRegistry {
+export interface TamperedRegistry extends FullRegistry {
   database: TestDatabase
   /** Read before the database is altered. */
   eventsOf(ledgerId: string): LedgerEvent[]
-  projectId: string
-  otherProjectId: string
-  /** Two active keys of the project, and an inactive one with a `publishedKid`. */
-  key: KeyRecord
-  second: KeyRecord
-  inactive: KeyRecord
-  /** The thumbprint of a key whose private half was submitted. */
-  exposed: string
 }
 
 export interface Tampering {

@@ -1,5 +1,6 @@
 import { existsSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { ownMigrations } from '@pubring/server/kernel/storage/migrations/index'
 import { isPostgres, readSchema, sqliteFileOf } from '@pubring/server/kernel/storage/open'
 import {
   copyDatabase,
@@ -9,7 +10,6 @@ import {
 } from '@pubring/server/kernel/storage/sqlite/backup'
 import { noteBackup } from '@pubring/server/kernel/storage/sqlite/file'
 import { openMigrated } from '@pubring/server/kernel/storage/sqlite/opening'
-import { migrations } from '@pubring/server/registry'
 import { makePrivateFolder, moveIntoPlace } from '@pubring/server/runtime/files'
 import { present } from '@pubring/server/runtime/present'
 import { formatCount } from '@pubring/server/runtime/text'
@@ -185,7 +185,7 @@ async function stage(
   acceptBroken: boolean,
 ): Promise<string[]> {
   await copyWhole(source, staged, source)
-  const connection = await openMigrated({ file: staged }, migrations)
+  const connection = await openMigrated({ file: staged }, ownMigrations)
   connection.close()
   const { ledgerIds, lines } = await findLedgerFaults(terminal, `sqlite:${staged}`)
   if (lines.length > 0 && !acceptBroken) {

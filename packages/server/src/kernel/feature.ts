@@ -15,7 +15,7 @@ import type { People, ReadNotes } from './ledger/event-reads.ts'
 import type { AnySubject } from './ledger/subject.ts'
 import type { LedgerVerdict } from './ledger/verification.ts'
 import type { Census } from './records.ts'
-import type { Db, Schema, Table } from './storage/schema.ts'
+import type { Db, Table } from './storage/schema.ts'
 
 /** Counts the registry at the time (ISO 8601). */
 export type TakeCensus = (db: Db, time: string) => Promise<Census>
@@ -27,8 +27,6 @@ export type Verify = (db: Db) => Promise<LedgerVerdict | undefined>
 interface Parts {
   name: string
   tables?: readonly Table[]
-  /** Its indexes on tables of other features, as SQL after `create`. */
-  indexes?: readonly string[]
   /** The kinds of its rows that ledgers account for. */
   subjects?: readonly AnySubject[]
   /** The types of its other events. Only tests read them: they check the list in `events/types.ts`. */
@@ -94,11 +92,6 @@ export async function loadCensus(features: readonly Feature[]): Promise<TakeCens
 
 export const tablesOf = (features: readonly Feature[]): Table[] =>
   features.flatMap(({ tables = [] }) => tables)
-
-export const schemaOf = (features: readonly Feature[]): Schema => ({
-  tables: tablesOf(features),
-  indexes: features.flatMap(({ indexes = [] }) => indexes),
-})
 
 export const subjectsOf = (features: readonly Feature[]): AnySubject[] =>
   features.flatMap(({ subjects = [] }) => subjects)

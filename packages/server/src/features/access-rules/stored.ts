@@ -58,7 +58,6 @@ export const accessRuleTable = table(
     max_lifetime: 'nullable integer',
     last_exchange_time: 'nullable text',
   },
-  [],
   { last_exchange_time: 'it is only shown; the exchanges themselves are events' },
 )
 

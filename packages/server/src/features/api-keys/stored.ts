@@ -50,12 +50,6 @@ export const apiKeyTable = table(
     successor: 'nullable text',
     session_id: 'nullable text',
   },
-  [
-    // Also finds the API keys without a rule, among many more that were exchanged.
-    'index api_key_rule on api_key (rule_id)',
-    'index api_key_expiry on api_key (expire_time)',
-    'index api_key_voucher on api_key (project_id, subject) where successor is not null',
-  ],
   { last_use_time: 'it is only shown; a use has no event' },
 )
 

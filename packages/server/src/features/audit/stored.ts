@@ -4,7 +4,6 @@ import { type RowOf, table } from '../../kernel/storage/schema.ts'
 export const passedKeyTable = table(
   'passed_key',
   { project_id: 'key text', key_id: 'key text', rules: 'text', time: 'text' },
-  [],
   'it only saves work: `pubring audit --again` examines all keys',
 )
 

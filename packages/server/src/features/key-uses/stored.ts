@@ -19,8 +19,6 @@ export const keyReporterTable = table(
     /** The request of the last report, which tells a repeated attempt. */
     request_id: 'text',
   },
-  // The sum reads only this index.
-  ['index key_reporter_time on key_reporter (project_id, report_time)'],
   onlyShown,
 )
 
@@ -36,11 +34,6 @@ export const keyUseTable = table(
     /** The latest `exp` of the tokens; 0 is none. */
     last_exp: 'bigint',
   },
-  // Each finds the last of a key among those of all reporters without reading the others.
-  [
-    'index key_use_time on key_use (project_id, key_id, last_time)',
-    'index key_use_exp on key_use (project_id, key_id, last_exp)',
-  ],
   onlyShown,
 )
 

@@ -71,46 +71,35 @@ export type KeySummary = Pick<
   | 'endTime'
 >
 
-export const keyTable = table(
-  'jwt_key',
-  {
-    project_id: 'key text',
-    id: 'key text',
-    label: 'text',
-    algorithm: 'text',
-    public_key_pem: 'text',
-    enabled: 'boolean',
-    expire_time: 'nullable text',
-    create_time: 'text',
-    update_time: 'text',
-    publish_time: 'text',
-    jws_algorithm: 'text',
-    jwk: 'json',
-    bits: 'nullable integer',
-    thumbprint: 'text',
-    spki_sha256: 'text',
-    material_sha256: 'text',
-    normalised: 'json',
-    /** The kid in the JWKS, if it is not the id. */
-    published_kid: 'nullable text',
-    /** The id of the key that vouched for it, or that of a registration link after `link:`. */
-    introduced_by: 'nullable text',
-    /** When the key was last activated, if a new `expire_time` has made `publish_time` later. */
-    activate_time: 'nullable text',
-    /** `compromised`, `superseded`, or null. */
-    end_reason: 'nullable text',
-    /** When the key last ceased to be active, unless that was its present `expire_time`. */
-    end_time: 'nullable text',
-  },
-  [
-    'unique index jwt_key_thumbprint on jwt_key (project_id, thumbprint)',
-    'index jwt_key_material on jwt_key (material_sha256)',
-    // Counting the keys reads only this index, which is a hundredth of the size of the rows.
-    'index jwt_key_census on jwt_key (algorithm, enabled, expire_time, end_reason)',
-    // Holds only keys that another key or a registration link introduced.
-    'index jwt_key_introduced on jwt_key (project_id, introduced_by) where introduced_by is not null',
-  ],
-)
+export const keyTable = table('jwt_key', {
+  project_id: 'key text',
+  id: 'key text',
+  label: 'text',
+  algorithm: 'text',
+  public_key_pem: 'text',
+  enabled: 'boolean',
+  expire_time: 'nullable text',
+  create_time: 'text',
+  update_time: 'text',
+  publish_time: 'text',
+  jws_algorithm: 'text',
+  jwk: 'json',
+  bits: 'nullable integer',
+  thumbprint: 'text',
+  spki_sha256: 'text',
+  material_sha256: 'text',
+  normalised: 'json',
+  /** The kid in the JWKS, if it is not the id. */
+  published_kid: 'nullable text',
+  /** The id of the key that vouched for it, or that of a registration link after `link:`. */
+  introduced_by: 'nullable text',
+  /** When the key was last activated, if a new `expire_time` has made `publish_time` later. */
+  activate_time: 'nullable text',
+  /** `compromised`, `superseded`, or null. */
+  end_reason: 'nullable text',
+  /** When the key last ceased to be active, unless that was its present `expire_time`. */
+  end_time: 'nullable text',
+})
 
 /** All `publishedKid`s that a project has had, and the key that each names. */
 export const publishedKidTable = table('published_kid', {
@@ -233,7 +222,6 @@ export const publishedKids: AnySubject = {
 export const blockedFingerprintTable = table(
   'blocked_fingerprint',
   { fingerprint: 'key text', create_time: 'text' },
-  [],
   { create_time: 'it is only stored; the event has the time' },
 )
 

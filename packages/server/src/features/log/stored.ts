@@ -18,22 +18,17 @@ export const logTreeTable = table(
     end_time: 'nullable text',
     next_origin: 'nullable text',
   },
-  [],
   { append_time: 'it only spaces the checkpoints' },
 )
 
-export const logEntryTable = table(
-  'log_entry',
-  {
-    /** The place in the tree, from 0. */
-    position: 'key bigint',
-    /** Null for an entry with the root of the map of last heads, as `revision`. */
-    ledger_id: 'nullable text',
-    revision: 'nullable bigint',
-    content: 'text',
-  },
-  ['index log_entry_ledger on log_entry (ledger_id, position)'],
-)
+export const logEntryTable = table('log_entry', {
+  /** The place in the tree, from 0. */
+  position: 'key bigint',
+  /** Null for an entry with the root of the map of last heads, as `revision`. */
+  ledger_id: 'nullable text',
+  revision: 'nullable bigint',
+  content: 'text',
+})
 
 /**
  * Up to 256 hashes (C2SP tlog-tiles), in base64. A partial tile is the beginning of a row. The tiles of negative

@@ -32,12 +32,6 @@ export const linkTable = table(
     session_digest: 'nullable text',
     revoke_time: 'nullable text',
   },
-  [
-    'unique index registration_link_id on registration_link (id)',
-    'unique index registration_link_session on registration_link (session_digest)',
-    // Holds only links that nobody has opened, of which a project has few that have not expired.
-    'index registration_link_open on registration_link (project_id, expire_time) where session_digest is null and revoke_time is null',
-  ],
   { note: 'it may name people, so no event has it; it is only shown' },
 )
 

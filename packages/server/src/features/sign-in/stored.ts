@@ -58,7 +58,6 @@ export const personTable = table(
     first_sign_in_time: 'text',
     last_sign_in_time: 'text',
   },
-  ['unique index person_identity on person (subject, issuer)'],
   {
     name: 'it can be erased, so no event has it; it is only shown',
     email: 'it can be erased, so no event has it; it is only shown',
@@ -89,7 +88,6 @@ export const sessionTable = table(
     expire_time: 'text',
     last_use_time: 'text',
   },
-  ['index session_person on session (subject, issuer)'],
   {
     client: 'it can be erased, so no event has it; it is only shown',
     address: 'it can be erased, so no event has it; it is only shown',

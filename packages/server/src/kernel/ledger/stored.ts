@@ -9,41 +9,25 @@ export const ledgerTable = table('ledger', {
   hash: 'text',
 })
 
-export const eventTable = table(
-  'event',
-  {
-    project_id: 'key text',
-    revision: 'key bigint',
-    type: 'text',
-    time: 'text',
-    /** The id of the API key, or of the person's session. */
-    actor_id: 'nullable text',
-    actor_name: 'text',
-    /** The person, workload, JWT key or registration link that acted. */
-    actor: 'nullable json',
-    /** The subject of the person, by which their events are found. */
-    person: 'nullable text',
-    subject_type: 'text',
-    subject_id: 'text',
-    changes: 'nullable json',
-    published: 'nullable json',
-    request_id: 'text',
-    hash: 'text',
-  },
-  [
-    // Finds the last event of a subject, with which its row is compared whenever it is used.
-    'index event_subject on event (subject_id, project_id, revision)',
-    // The history of all ledgers reads these, newest first. Each event has an entry near their ends; in
-    // the last one only if a person caused it.
-    'index event_by_request on event (request_id, time, project_id, revision)',
-    'index event_by_time on event (time, project_id, revision)',
-    'index event_by_type on event (type, time, project_id, revision)',
-    'index event_by_subject on event (subject_id, time, project_id, revision)',
-    'index event_by_person on event (person, time, project_id, revision) where person is not null',
-    // Decides between two uses of a token in different ledgers.
-    "unique index event_token_use on event (subject_id) where type = 'token.used'",
-  ],
-)
+export const eventTable = table('event', {
+  project_id: 'key text',
+  revision: 'key bigint',
+  type: 'text',
+  time: 'text',
+  /** The id of the API key, or of the person's session. */
+  actor_id: 'nullable text',
+  actor_name: 'text',
+  /** The person, workload, JWT key or registration link that acted. */
+  actor: 'nullable json',
+  /** The subject of the person, by which their events are found. */
+  person: 'nullable text',
+  subject_type: 'text',
+  subject_id: 'text',
+  changes: 'nullable json',
+  published: 'nullable json',
+  request_id: 'text',
+  hash: 'text',
+})
 
 declare module '../storage/schema.ts' {
   interface Tables {

@@ -6,19 +6,14 @@ import {
   type Feature,
   loadAppliers,
   loadCensus,
-  schemaOf,
   subjectsOf,
+  tablesOf,
   verifyTablesOf,
 } from '../feature.ts'
 import { createLedgerReads, type LedgerReader } from '../ledger/reads.ts'
 import type { KeyCount } from '../records.ts'
 import type { CopyListener } from './copy.ts'
-import {
-  ownMigrations,
-  readSchemaState,
-  requireSchema,
-  type SchemaState,
-} from './migrations/index.ts'
+import { readSchemaState, requireSchema, type SchemaState } from './migrations/index.ts'
 import type { HostReport } from './postgres/startup.ts'
 import type { Db } from './schema.ts'
 import type { Threads } from './sqlite/store.ts'
@@ -36,8 +31,7 @@ interface ServerStore {
 
 /** Opens databases with these features. */
 export function storageOf(features: readonly Feature[], threads: Threads) {
-  const schema = schemaOf(features)
-  const { tables } = schema
+  const tables = tablesOf(features)
   const subjects = subjectsOf(features)
   const verifyTables = verifyTablesOf(features)
   const names = {
@@ -46,7 +40,7 @@ export function storageOf(features: readonly Feature[], threads: Threads) {
   }
   const loadParts = async () => {
     const [appliers, takeCensus] = [await loadAppliers(features), await loadCensus(features)]
-    return { appliers, takeCensus, schema, names }
+    return { appliers, takeCensus, tables, names }
   }
 
   /**
@@ -101,7 +95,6 @@ export function storageOf(features: readonly Feature[], threads: Threads) {
     openExistingStore,
     openLedgerReader,
     copyRegistry,
-    migrations: ownMigrations(schema),
   }
 }
 

@@ -8,33 +8,24 @@ export interface Table<Name extends string = string, All extends Columns = Colum
   name: Name
   /** The kind of each column, in order. */
   columns: All
-  /** As SQL after `create`. */
-  indexes: readonly string[]
   /** The columns that no ledger accounts for, each with the reason: they decide nothing. */
   uncovered: Uncovered<All>
-}
-
-/** The tables of all features, and their indexes on tables of other features, as SQL after `create`. */
-export interface Schema {
-  tables: readonly Table[]
-  indexes: readonly string[]
 }
 
 type Uncovered<All extends Columns> = { readonly [Column in keyof All & string]?: string }
 
 /**
- * Declares a table. Its file also adds it to `Tables`, and its feature lists it. Verification finds every
- * alteration of a column that is not among the `uncovered` ones; a text is the reason for all columns.
+ * Declares a table. Its file also adds it to `Tables`, and its feature lists it; migrations create it and
+ * its indexes. Verification finds every alteration of a column that is not among the `uncovered` ones; a text is the reason for all columns.
  */
 export function table<const Name extends string, const All extends Columns>(
   name: Name,
   columns: All,
-  indexes: readonly string[] = [],
   uncovered: Uncovered<All> | string = {},
 ): Table<Name, All> {
-  if (typeof uncovered !== 'string') return { name, columns, indexes, uncovered }
+  if (typeof uncovered !== 'string') return { name, columns, uncovered }
   const reasons = Object.keys(columns).map((column) => [column, uncovered])
-  return { name, columns, indexes, uncovered: Object.fromEntries(reasons) }
+  return { name, columns, uncovered: Object.fromEntries(reasons) }
 }
 
 /** Values in rows; booleans are 0 or 1. */

@@ -3,7 +3,7 @@ import { type Migration, Migrator } from 'kysely/migration'
 import { present } from '../../../runtime/present.ts'
 import { readVersion } from '../../../runtime/version.ts'
 import { postgresTables, requireOwnTables, sqliteTables } from '../identity.ts'
-import type { Db, Schema } from '../schema.ts'
+import type { Db } from '../schema.ts'
 import { createTables } from './0001-tables.ts'
 import type { Migrations, SchemaMigration } from './building.ts'
 
@@ -11,11 +11,11 @@ import type { Migrations, SchemaMigration } from './building.ts'
  * In order, forward only, never edited once released. Each leaves a schema with which the previous
  * release still works, and names the oldest one that does.
  */
-export const ownMigrations = (schema: Schema): Migrations => ({
-  '0001-tables': createTables(schema),
-})
+export const ownMigrations: Migrations = {
+  '0001-tables': createTables,
+}
 
-const ownNames = Object.keys(ownMigrations({ tables: [], indexes: [] }))
+const ownNames = Object.keys(ownMigrations)
 
 /** Kysely's own table. */
 type MigrationTables = { kysely_migration: { name: string } }

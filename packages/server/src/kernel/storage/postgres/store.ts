@@ -11,7 +11,7 @@ import { headsMatch } from '../../values/validity.ts'
 import { commonReads, type LedgerHeads } from '../cached.ts'
 import { failed, readEach } from '../each.ts'
 import { ownMigrations } from '../migrations/index.ts'
-import type { Db, Schema, Tables } from '../schema.ts'
+import type { Db, Table, Tables } from '../schema.ts'
 import { type PostgresAddress, parsePostgresAddress } from './address.ts'
 import { createDatabaseClock, type DatabaseClock, readingSql } from './clock.ts'
 import { createCommit } from './commit.ts'
@@ -26,7 +26,7 @@ const countTimeoutMs = 60_000
 interface StoreParts {
   appliers: Appliers
   takeCensus: TakeCensus
-  schema: Schema
+  tables: readonly Table[]
   names: ActorNames
 }
 
@@ -44,7 +44,7 @@ export async function openPostgresStore(
   const database = openDatabase(address, 'primary')
   try {
     await waitUntilUsable(database)
-    await migratePostgres(database, ownMigrations(parts.schema), onWait)
+    await migratePostgres(database, ownMigrations, onWait)
     const clock = createDatabaseClock()
     await readClock(database.read, clock)
     return createStore(parts, { database, address, clock })
@@ -61,11 +61,10 @@ export async function openPostgresStore(
 export function openPostgresServerStore(parts: StoreParts, url: string, replicaUrl?: string) {
   const address = parsePostgresAddress(url)
   const clock = createDatabaseClock()
-  const migrations = ownMigrations(parts.schema)
   const { database, prepared } = prepareInBackground(
     openDatabase(address, 'primary'),
     async (raw, onWait) => {
-      await migratePostgres(raw, migrations, onWait)
+      await migratePostgres(raw, ownMigrations, onWait)
       await readClock(raw.read, clock)
     },
   )
@@ -79,7 +78,7 @@ interface Opened {
 }
 
 function createStore(
-  { appliers, takeCensus, schema, names }: StoreParts,
+  { appliers, takeCensus, tables, names }: StoreParts,
   { database, address, clock }: Opened,
   replicaUrl?: string,
 ): Store {
@@ -94,7 +93,7 @@ function createStore(
   }
   const reader = readerOf(database)
   const store: Store = {
-    ...commonReads(reader, createBatchedHeads(database.read), schema.tables),
+    ...commonReads(reader, createBatchedHeads(database.read), tables),
     clock,
     followHeads: () => createHeadFollower(database.read, clock),
     ...createCommit({ appliers, clock }, database, address),

@@ -7,7 +7,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { systemClock } from '../../../runtime/clock.ts'
 import { collectStartupGarbage } from '../../../runtime/threads.ts'
 import type { Appliers } from '../../changes.ts'
-import { type Feature, loadAppliers, schemaOf } from '../../feature.ts'
+import { type Feature, loadAppliers } from '../../feature.ts'
 import { ownMigrations } from '../migrations/index.ts'
 import {
   release,
@@ -118,12 +118,10 @@ async function handle(writer: Writer, message: WriterMessage): Promise<void> {
 export async function runWriter(features: readonly Feature[]): Promise<void> {
   const location: DatabaseFile = workerData
   const appliers = await loadAppliers(features)
-  const connection = await openMigrated(location, ownMigrations(schemaOf(features))).catch(
-    (error) => {
-      post({ type: 'start_failed', error: packError(error) })
-      parentPort?.close()
-    },
-  )
+  const connection = await openMigrated(location, ownMigrations).catch((error) => {
+    post({ type: 'start_failed', error: packError(error) })
+    parentPort?.close()
+  })
   if (connection === undefined) return
   const writer = { appliers, connection, file: location.file }
   // A full disk must not prevent reads: the checkpoint tries again.
