@@ -69,7 +69,7 @@ describe.each(releases)('a database of %s', (release) => {
     }
     const [projectId] = kept[0] ?? []
     const keys = `/v1/projects/${projectId}/jwt-keys`
-    const body = { label: 'new', algorithm: 'ES256', publicKey: ecKey().publicKeyPem }
+    const body = { label: 'new', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem }
     expect((await app.send('POST', keys, { body })).statusCode).toBe(201)
     await expectWhole()
   })
