@@ -14,8 +14,8 @@ test('every block with commands is run by a test, except these', () => {
   expect(list).toMatchInlineSnapshot(`
     [
       "CONTRIBUTING.md: npm ci: the checks themselves",
-      "CONTRIBUTING.md: npm version 1.0.0   # writes the number into all files that have it: commit them with a section of CHANGELOG.md: test/package/release.long.test.ts releases a clone",
-      "docs/access-rules.md: PUBRING_API_KEY=$(curl -sS --fail-with-body "$PUBRING_URL/v1/token" \\: needs the token of a platform; test/http exchanges one",
+      "CONTRIBUTING.md: npm version 1.1.0      # writes the number into all files that have it: test/package/release.long.test.ts releases a clone",
+      "docs/access-rules.md: PUBRING_API_KEY=$(curl -sS --fail-with-body "$PUBRING_URL/v1/token" \\: needs the token of a platform; test/features/token-exchange exchanges one",
       "docs/following.md: export PUBRING_URL=https://keys.example.com: follows until it is stopped; test/agents/follow runs it",
       "docs/following.md: pubring jwks follow ID --out keys.json --accept-history 12.3f5a07c1: the server must have lost events; test/agents/follow/history.test.ts does it",
       "docs/installing.md: npm install --global ./pubring-*.tgz: installs on the whole machine; test/package/package.long.test.ts installs it in a folder",

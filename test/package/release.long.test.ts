@@ -1,5 +1,5 @@
 import { execFile, execFileSync } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
@@ -27,6 +27,11 @@ mkdirSync(clone)
 const copy = `git ls-files -z | xargs -0 ls -d | tar cT - | tar x -C ${clone}`
 execFileSync('sh', ['-c', copy], { cwd: project })
 linkInstalled(project, clone)
+const testPackages = 'test/node_modules'
+mkdirSync(join(clone, testPackages))
+for (const name of readdirSync(join(project, testPackages))) {
+  symlinkSync(join(project, testPackages, name), join(clone, testPackages, name))
+}
 await typed('git', 'init', '--quiet')
 await typed('git', 'config', 'user.name', 'A')
 await typed('git', 'config', 'user.email', 'a@example.com')
