@@ -12,17 +12,25 @@ const newPem = () =>
     }),
   )
 
-test('the maker goes back to the key before, which stays in the folder', async () => {
-  const { dir, keep, first } = await keeper()
+test('the maker goes back to the key before, which is taken only without its end', async () => {
+  const { project, dir, keep, first } = await keeper()
   const [one, two] = [newPem(), newPem()]
-  const kids: string[] = []
-  for (const pem of [one, two, one]) {
-    expectDone(await keep(['--from', shell.file('made.key', pem), '--once'], first))
-    expect(currentJwk(dir).kid).toBe(expectWhole(dir))
-    kids.push(expectWhole(dir))
-  }
-  expect(kids[2]).toBe(kids[0])
-  expect(kids[1]).not.toBe(kids[0])
+  const turn = (pem: string) => keep(['--from', shell.file('made.key', pem), '--once'], first)
+  expectDone(await turn(one))
+  const kid = expectWhole(dir)
+  expectDone(await turn(two))
+  const other = expectWhole(dir)
+  expect(other).not.toBe(kid)
+  // Tokens that it would sign now would outlive it.
+  const refused = await turn(one)
+  expect([refused.code, refused.stderr]).toEqual([70, expect.stringContaining(`${kid} ends at `)])
+  expect(expectWhole(dir)).toBe(other)
+  expectDone(
+    await shell.pubring(['key', 'expire', kid, 'never', '--project', project.id], { env: first }),
+  )
+  expectDone(await turn(one))
+  expect(currentJwk(dir).kid).toBe(kid)
+  expect(expectWhole(dir)).toBe(kid)
 })
 
 test('a key that the server refuses does not stop the one that the maker puts in its place', async () => {

@@ -229,10 +229,13 @@ function createKeeper(options: KeepOptions, context: KeepContext, health: Health
     const { kept, projectId } = found
     const { client, now } = await connectAs(found, next)
     const { active, details, expireTime } = await client.keys.get(projectId, next.kid)
-    if (!active || details.state === 'compromised') {
+    const isEnded = !active || details.state === 'compromised'
+    if (isEnded || Date.parse(expireTime ?? '') <= now() + lifetimeMs + marginMs) {
       await writeKept(dir, { ...kept, next: undefined })
-      const message = `The next key ${next.kid} is registered, but not active: it ended before its turn.`
-      throw new AgentError('error', message)
+      const fault = isEnded
+        ? 'is registered, but not active: it ended before its turn.'
+        : `ends at ${expireTime}, before the last token that it would sign. To use it, run: pubring key expire ${next.kid} never`
+      throw new AgentError('error', `The next key ${next.kid} ${fault}`)
     }
     if (details.state === 'spreading') {
       return wait('switch', Math.max(100, Date.parse(details.convergedTime) - now()))
