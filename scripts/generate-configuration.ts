@@ -54,7 +54,7 @@ function sectionOf(setting: Setting<unknown>): string {
     setting.default && `Default: \`${setting.default}\`.`,
     rangeOf(setting),
   ]
-  return `\n### \`${setting.env}\`\n\n${sentences.filter((each) => each !== undefined).join(' ')}\n`
+  return `\n### \`${setting.env}\`\n\n${sentences.filter((each) => each).join(' ')}\n`
 }
 
 /** The rule that the parser states for an invalid value, as a sentence. */

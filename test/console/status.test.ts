@@ -23,7 +23,7 @@ test('the status of a service that works, with what it runs on, its last backup 
   await fetch(keySet, { headers: { 'user-agent': 'pubring-follow (edge-1)' } })
   await page
     .getByRole('region', { name: /^Followers/ })
-    .getByText('None.')
+    .getByText(/^None since/)
     .waitFor()
   await page.reload()
   await page.getByRole('cell', { name: 'edge-1' }).waitFor()

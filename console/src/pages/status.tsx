@@ -103,8 +103,8 @@ const Followers = ({ followers, startTime }: Status) => (
       />
     )}
     <Text c="dimmed">
-      {followers.length === 0 && 'None. '}Since {exactTime(startTime)}, by what they call
-      themselves. Those that ask other replicas, or through a cache, are not listed.
+      {followers.length === 0 ? 'None since' : 'Since'} {exactTime(startTime)}, by the names that
+      they give. Followers that ask other replicas, or through a cache, are not listed.
     </Text>
   </Section>
 )

@@ -34,10 +34,13 @@ export function ProjectWarnings({ projectId, kid }: { projectId: string; kid?: s
       {shown.map((warning) => (
         <div key={JSON.stringify(warning)}>
           {warning.label !== undefined && kid === undefined && (
-            <TextLink href={placeOf(warning)} fw={600}>
-              {withVisibleControls(warning.label)}
-            </TextLink>
-          )}{' '}
+            <>
+              <TextLink href={placeOf(warning)} fw={600}>
+                {withVisibleControls(warning.label)}
+              </TextLink>
+              :{' '}
+            </>
+          )}
           {textOf(warning)}
         </div>
       ))}

@@ -87,8 +87,8 @@ function OtherVerifiers({ verifier }: { verifier: Verifier }) {
         Another verifier
       </Text>
       <Text c="dimmed" maw={720}>
-        These are the values that any verifier needs. docs/verifiers.md has programs and
-        configurations for more of them: Go, Java, Rust, Envoy, nginx and Apache among them.
+        These are the values that any verifier needs. docs/verifiers.md has examples for Go, Java,
+        Rust, Envoy, nginx, Apache and others.
       </Text>
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="sm">
         <CopyField label="Issuer" value={issuer} />

@@ -121,6 +121,7 @@ List the project's keys:
 
   curl -sS ${keys} -H "X-Api-Key: $PUBRING_API_KEY"
 
+Console: ${publicUrl}/console
 API documentation: ${publicUrl}/docs
 `
 }

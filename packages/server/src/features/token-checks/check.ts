@@ -125,10 +125,10 @@ function checkActive(
   if (link !== undefined && awaitsApproval(key, isoTime(nowMs))) {
     return warned('The key waits for approval: verifiers accept its tokens once it is activated.')
   }
-  if (!key.enabled) return failed('The key is deactivated.')
+  if (!key.enabled) return failed('The key is deactivated. Sign with an active one.')
   const { expireTime = '' } = key
   return failed(
-    `The key expired at ${expireTime}, ${formatDuration(nowMs - Date.parse(expireTime))} ago.`,
+    `The key expired at ${expireTime}, ${formatDuration(nowMs - Date.parse(expireTime))} ago. Sign with an active one.`,
   )
 }
 

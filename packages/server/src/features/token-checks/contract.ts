@@ -80,7 +80,7 @@ export const TokenCheck = component('TokenCheck', 'Why a token would or would no
           '`warned`: some verifiers reject the token for this. `skipped`: nothing was compared.',
         examples: ['failed'],
       }),
-      detail: Type.String({ examples: ['The key is deactivated.'] }),
+      detail: Type.String({ examples: ['The key is deactivated. Sign with an active one.'] }),
     }),
     { description: 'The steps in order, up to the first that failed.' },
   ),

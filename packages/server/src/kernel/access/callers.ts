@@ -77,7 +77,7 @@ export function grantOf({ role, projectId }: Grant): Grant {
 export function invalidApiKey(): PubringError {
   return new PubringError(
     'invalid_api_key',
-    'The API key in the X-Api-Key header is unknown, expired or revoked. Check that it was copied completely.',
+    'The API key is unknown, expired or revoked. Check that it was copied completely.',
   )
 }
 
