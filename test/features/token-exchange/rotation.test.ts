@@ -26,6 +26,12 @@ const listWith = (secret: string) =>
   server.send('GET', server.keysUrl, { headers: { 'x-api-key': secret } })
 const disable = (kid: string, query = '') =>
   server.send('PATCH', `${server.keysUrl}/${kid}${query}`, { body: { active: false } })
+/** Lets the registry know that others have the private key: the key stays active. */
+const expose = async ({ privateKey }: RegisteredKey) => {
+  const publicKeyPem = privateKey.export({ type: 'pkcs8', format: 'pem' })
+  const check = await server.send('POST', '/v1/key-checks', { body: { publicKeyPem } })
+  expect(check.json().problem).toBe('private_key_submitted')
+}
 const eventsAfter = async (revision: number) =>
   (await server.send('GET', `/v1/projects/payments/events?after=${revision}`)).json()
 const revision = async () => (await server.send('GET', '/v1/projects/payments')).json().revision
@@ -174,6 +180,7 @@ describe('a rotation token', () => {
       },
     ],
     ['signed by a disabled key', () => disable(key.kid).then(() => server.token(key, jkt))],
+    ['signed by a compromised key', () => expose(key).then(() => server.token(key, jkt))],
     [
       'signed by an expired key',
       async () => {
@@ -313,6 +320,7 @@ describe('the API key', () => {
 
   const ends: [string, () => Promise<unknown>][] = [
     ['disabled', () => disable(key.kid)],
+    ['compromised', () => expose(key)],
     [
       'deleted',
       async () => {

@@ -8,13 +8,14 @@ import type { Intake } from '../../intake/pool.ts'
 import type { Context } from '../../kernel/context.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { oneFor } from '../../kernel/shared.ts'
-import { isActive, now } from '../../kernel/values/times.ts'
+import { now } from '../../kernel/values/times.ts'
 import { AnswerError, fetchJson, OutboundError } from '../../outbound/outbound.ts'
 import { isNestedWithin, isObject } from '../../runtime/json.ts'
 import { formatCount } from '../../runtime/text.ts'
 import { type Finding, failed, passed, quote } from '../../tokens/findings.ts'
 import { isBlocked } from '../keys/exposure/fingerprints.ts'
 import { keySetOf } from '../keys/key-sets.ts'
+import { mayVouch } from '../keys/states.ts'
 import type { IssuerKeySource } from './stored.ts'
 
 const second = 1_000
@@ -165,7 +166,8 @@ async function findProjectKey(
   const keySet = await keySetOf(store, projectId)
   const key = keySet?.keys.find(({ id, publishedKid }) => id === kid || publishedKid === kid)
   if (key === undefined) return { fault: 'The project has no key with this kid.' }
-  if (!isActive(key, now(clock))) return { fault: 'The key with this kid is inactive.' }
+  if (!mayVouch(key, now(clock)))
+    return { fault: 'The key with this kid is inactive or compromised.' }
   const { jwsAlgorithm, publicKeyPem } = key
   if (alg !== jwsAlgorithm) {
     return { fault: `The header says ${quote(alg)}, but the key verifies ${jwsAlgorithm} only.` }

@@ -8,13 +8,14 @@ import { earliest, isActive } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
 import { findByKid } from '../keys/kids.ts'
 import { readKeySet } from '../keys/reads.ts'
+import { mayVouch } from '../keys/states.ts'
 import { findApiKeyByDigest } from './reads.ts'
 import { apiKeys } from './stored.ts'
 
 /**
  * The holder of an API key or, if it belongs to a session, that of the session. Throws `invalid_api_key`
  * unless the API key exists and is active at that time, and also if it is for the successor of a key
- * that is no longer active; throws `invalid_session` if its session has ended.
+ * that no longer vouches; throws `invalid_session` if its session has ended.
  */
 export const apiKeyCredential: CredentialKind = {
   type: 'api_key',
@@ -33,7 +34,7 @@ export const apiKeyCredential: CredentialKind = {
     const ledgerId = projectId ?? ''
     const keySet = await readKeySet(db, ledgerId)
     const key = findByKid(keySet?.keys ?? [], subject)
-    if (keySet === undefined || key === undefined || !isActive(key, time)) throw invalidApiKey()
+    if (keySet === undefined || key === undefined || !mayVouch(key, time)) throw invalidApiKey()
     return {
       ...caller,
       ...present({ expireTime: earliest(expireTime, key.expireTime) }),

@@ -149,6 +149,11 @@ export function vouchedDetail(vouched: readonly { id: string }[]): string {
   return `It vouched for keys that are still active: ${kids}. If its private key may be in other hands, the holder may have added them: deactivate them too.`
 }
 
+/** Whether the key vouches for successors: it is active, and as far as is known nobody else has its private key. */
+export function mayVouch(key: KeyRecord, now: string): boolean {
+  return isActive(key, now) && key.endReason !== 'compromised'
+}
+
 /** Throws `key_not_vouched` unless it is the key that was vouched for, and the first time. */
 export function requireSuccessor(
   { successor }: Voucher,
