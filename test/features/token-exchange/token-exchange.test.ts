@@ -299,8 +299,9 @@ describe('limits', () => {
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0)
   })
 
-  test('a rule has a limit of its own, which refused tokens do not touch', async () => {
+  test('a rule has a limit of its own, which refused and used tokens do not touch', async () => {
     const app = await limited(2)
+    await app.rule({ conditions: { ref: 'once' }, singleUse: true })
     const from = async (address: string, token: string) => {
       const form = new URLSearchParams({ ...exchangeParameters, subject_token: token })
       return (await sendForm(app, form.toString(), { 'x-forwarded-for': address })).statusCode
@@ -308,8 +309,17 @@ describe('limits', () => {
     for (let index = 0; index < 5; index += 1) {
       expect(await from(`192.0.2.${index}`, app.issuer.token({ ref: 'x' }))).toBe(400)
     }
-    for (const status of [200, 200, 429]) {
-      expect(await from(`198.51.100.${status}`, app.issuer.token())).toBe(status)
+    const used = app.issuer.token({ ref: 'once' })
+    for (const [index, status] of [200, 400, 400, 400].entries()) {
+      expect(await from(`192.0.2.${index}`, used)).toBe(status)
+    }
+    for (const [ref, statuses] of Object.entries({
+      once: [200, 429],
+      'refs/heads/x': [200, 200, 429],
+    })) {
+      for (const status of statuses) {
+        expect(await from(`198.51.100.${status}`, app.issuer.token({ ref }))).toBe(status)
+      }
     }
   })
 })

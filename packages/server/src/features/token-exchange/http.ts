@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type ErrorCode, errorTable, PubringError } from '../../errors.ts'
 import { on } from '../../kernel/hooks.ts'
 import { anyObjectAsBody } from '../../kernel/http/body/validation.ts'
@@ -66,31 +66,39 @@ export function routes(app: App, kernel: Kernel): void {
       },
     },
     handler: async (request, reply) => {
-      const parameters = request.body as Record<string, string>
-      const accepted = await exchange.accept(parameters).catch((error) => {
-        // Afterwards, so that bad tokens never keep out a good one from the same address.
+      let giveBack: (() => void) | undefined
+      try {
+        const accepted = await exchange.accept(request.body as Record<string, string>)
+        request.accessRuleId = accepted.rule.id
+        giveBack = spendByRule(accepted.rule.id, reply)
+        const response = await exchange.issue(accepted, request.id)
+        return reply.header('cache-control', 'no-store').send(response)
+      } catch (error) {
+        // Afterwards, so that bad and used tokens never keep out a good one from the same address, or of the rule.
         if (error instanceof PubringError && error.code === 'invalid_request') {
+          giveBack?.()
+          forgetRule(request, reply)
           spendByAddress(clientAddress(request), reply)
         }
         throw error
-      })
-      request.accessRuleId = accepted.rule.id
-      spendByRule(accepted.rule.id, reply)
-      const response = await exchange.issue(accepted, request.id)
-      return reply.header('cache-control', 'no-store').send(response)
+      }
     },
     errorHandler: async (error, request, reply) => {
       const problem = recordProblem(error, request)
       const rendered = renderOAuthError(problem, request, publicUrl)
-      const isRefused = rendered.status === 400
-      // These headers would tell that a rule accepts the token, although it was used before.
-      if (isRefused) reply.removeHeader('ratelimit').removeHeader('ratelimit-policy')
-      if (isRefused || request.accessRuleId === undefined) {
+      if (rendered.status === 400) forgetRule(request, reply)
+      if (request.accessRuleId === undefined) {
         await delay(Math.max(0, refusalDelayMs - reply.elapsedTime))
       }
       return sendError(request, reply, problem, rendered)
     },
   })
+}
+
+/** Nothing of the response tells that a rule accepts the token, although it was used before. */
+function forgetRule(request: FastifyRequest, reply: FastifyReply): void {
+  request.accessRuleId = undefined
+  reply.removeHeader('ratelimit').removeHeader('ratelimit-policy')
 }
 
 function createLimits({ clock, config: { exchangeLimit: rate = defaultExchangeLimit } }: Kernel) {
