@@ -138,6 +138,8 @@ const inactive = async (url: string) => {
 const projectPath = '/v1/projects/:projectIdOrName'
 
 const off = { active: false }
+const superseded = { ...off, reason: 'superseded' }
+const exposed = { ...off, reason: 'compromised' }
 
 /** The operations that need a recent sign-in sometimes, and what of them does. */
 const sometimes: Record<string, Case[]> = {
@@ -161,6 +163,14 @@ const sometimes: Record<string, Case[]> = {
         [false, 'deactivating one of two keys', off, async () => (await keys(2))[1]],
         [true, 'deactivating the last key', off],
         [true, 'an end of the last key', () => ({ expireTime: later(hour) })],
+        [false, 'ending one of two keys as superseded', superseded, async () => (await keys(2))[1]],
+        [true, 'ending one of two keys as compromised', exposed, async () => (await keys(2))[1]],
+        [
+          true,
+          'calling an ended key compromised',
+          exposed,
+          async () => inactive((await keys(1))[1]),
+        ],
       ],
     ),
     free('deactivating an ML-DSA key beside another one', async () => {

@@ -72,9 +72,10 @@ export async function updateKey(tx: Transaction, change: KeyPatch): Promise<Outc
 
 /**
  * Writes the key if it differs. Returns the events, with those of the rotations that end with it, and
- * the warnings about the change. To leave a project or its `jwks.json` without an active key, a session
- * must have a recent sign-in. Other keys that were activated since the sign-in do not count: a thief
- * could have registered them. The key itself does: a colleague may have activated it.
+ * the warnings about the change. To end a key as compromised, which is for good, or to leave a project or its
+ * `jwks.json` without an active key, a session must have a recent sign-in. Other keys that were activated
+ * since the sign-in do not count: a thief could have registered them. The key itself does: a colleague may
+ * have activated it.
  */
 export async function patchEvents(
   tx: Transaction,
@@ -87,7 +88,8 @@ export async function patchEvents(
   const warnings = patchWarnings(all, [before, after], origin.time)
   const { createTime = '', signInTime = createTime } = caller?.session ?? {}
   const counted = all.filter((key) => key.id === before.id || activationTime(key) <= signInTime)
-  if (patchedKeysEnd(counted, after, origin.time) !== undefined) requireRecentSignIn(ledger)
+  const isForGood = after.endReason === 'compromised' && before.endReason !== 'compromised'
+  if (isForGood || patchedKeysEnd(counted, after, origin.time)) requireRecentSignIn(ledger)
   const caused = await updateKeyRow(tx, after)
   const updated = keys.event('updated', before.id, keys.changes(before, after))
   const isDisabled = before.enabled && !after.enabled
