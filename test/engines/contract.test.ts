@@ -91,6 +91,7 @@ const keySteps: Step[] = [
     patch(`${keys}/${kid}`, { active: false }),
     remove(`${keys}/${kid}`),
   ]),
+  remove('/v1/projects/payments/key-uses/a%00b'),
   patch(`${keys}/{ec}`, { active: true, label: ' renamed ' }),
   patch(`${keys}/{ec}`, { active: true }),
   patch(`${keys}/{ec}`, { label: 'a\u0000b' }),

@@ -1,5 +1,6 @@
 import { PubringError } from '../../errors.ts'
 import type { Outcome, Transaction } from '../../kernel/changes.ts'
+import { projectNamePattern } from '../../kernel/contract.ts'
 import { notFound } from '../../kernel/faults.ts'
 import type { NewEvent } from '../../kernel/ledger/chain.ts'
 import { lockProjectLedger } from '../../kernel/ledger/locked-ledger.ts'
@@ -127,7 +128,8 @@ export async function removeReporter(
   const rowsOf = (table: 'key_reporter' | 'key_use') =>
     tx.db.deleteFrom(table).where('project_id', '=', projectId).where('reporter', '=', reporter)
   const removed = rowsOf('key_reporter').returning('reporter')
-  if (!(await exists(removed))) throw notFound('reporter_not_found')
+  const isName = projectNamePattern.test(reporter)
+  if (!isName || !(await exists(removed))) throw notFound('reporter_not_found')
   await rowsOf('key_use').execute()
   return done
 }
