@@ -129,6 +129,7 @@ test.each<[string, Partial<History>, RegExp]>([
     { lists: [read(11, 12, {})] },
     /a list matches no state/,
   ],
+  ['a list shows what has not begun', { lists: [read(11, 12, { A: false })] }, /a list matches/],
   [
     'a list shows an older state than an earlier list',
     { lists: [read(1, 2, { A: true }), read(3, 4, {})] },

@@ -1,12 +1,15 @@
 import { describe, expect, test } from 'vitest'
+import { keyChanges } from '../../../packages/server/src/features/keys/changes.ts'
 import {
   type LedgerEvent,
   systemLedgerId,
 } from '../../../packages/server/src/kernel/ledger/chain.ts'
 import { readEvents } from '../../../packages/server/src/kernel/ledger/event-reads.ts'
 import { startApp } from '../../support/app/app.ts'
+import { examine } from '../../support/keys/intake.ts'
 import { ecKey, privatePem, type TestKey } from '../../support/keys/pem.ts'
 import { signToken } from '../../support/keys/tokens.ts'
+import { origin } from '../../support/store/store.ts'
 
 const app = await startApp({ config: { maxKeysPerProject: 500, maxJwksBytes: 1_000_000 } })
 const other: { id: string; name: string } = (
@@ -132,6 +135,19 @@ describe('a key whose private half was submitted', () => {
     const again = await app.send('PATCH', url, { body: { active: true } })
     expect(again.json().code).toBe('key_compromised')
   })
+})
+
+test('a crash before the key is found to be compromised does not let it be activated', async () => {
+  const key = ecKey()
+  const kid = await register('payments', key)
+  const url = `${keys('payments')}/${kid}`
+  await app.send('PATCH', url, { body: { active: false } })
+  const verdict = examine(privatePem(key))
+  const { exposed } = { exposed: undefined, ...verdict }
+  if (exposed === undefined) return expect.fail()
+  await app.context.store.commit(keyChanges.refusePrivateKey, { origin: origin(), exposed })
+  const { code } = (await app.send('PATCH', url, { body: { active: true } })).json()
+  expect(code).toBe('key_compromised')
 })
 
 test('both halves at once, in two projects: the key is refused, or the incident is recorded', async () => {

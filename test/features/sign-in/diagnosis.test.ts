@@ -73,7 +73,7 @@ async function signIn(
   { query = '', app = server } = {},
 ) {
   const begun = await app.inject({ url: `/sign-in${query}` })
-  if (begun.statusCode !== 302) return outcome(begun)
+  if (begun.statusCode !== 302) return { ...outcome(begun), reload: () => expect.fail() }
   const { searchParams } = new URL(String(begun.headers.location))
   const { state = '', nonce = '' } = Object.fromEntries(searchParams)
   for (const name of ['token', 'me'] as const) {
@@ -93,7 +93,9 @@ async function signIn(
   callback(parameters)
   const [cookie = ''] = [begun.headers['set-cookie'] ?? []].flat()
   const headers = { cookie: cookie.split(';')[0] ?? '' }
-  return outcome(await app.inject({ url: `/sign-in/callback?${parameters}`, headers }))
+  const comeBack = async () =>
+    outcome(await app.inject({ url: `/sign-in/callback?${parameters}`, headers }))
+  return { ...(await comeBack()), reload: comeBack }
 }
 
 type Response = Awaited<ReturnType<TestApp['inject']>>
@@ -101,7 +103,7 @@ function outcome({ statusCode, body, headers }: Response) {
   const [, text = ''] = /<p>(.*?)<\/p>/.exec(body) ?? []
   const shown = text.replaceAll('&#39;', "'").replaceAll('&quot;', '"')
   const [, secret] = /(pubring_\w+);/.exec(String(headers['set-cookie'])) ?? []
-  return { statusCode, shown, logged: log.join(''), secret }
+  return { statusCode, shown, logged: log.join(''), secret, cookies: headers['set-cookie'] }
 }
 
 const selfOf = async ({ secret }: { secret: string | undefined }) =>
@@ -238,6 +240,8 @@ describe('a fault of the provider is named in the log, and to the person where t
     ['two clients', { aud: ['other', clientId] }, 'aud', /The token has no azp, not the client id/],
     ['azp of another', { azp: 'other' }, 'aud', /azp is “other”, not the client id “pubring”/],
     ['no subject', { sub: undefined }, 'aud', /The token has no sub/],
+    ['no exp', { exp: undefined }, 'clock', /The token has no exp or no iat/],
+    ['an nbf that is a text', { nbf: '1' }, 'clock', /nbf is not a number/],
     ['another nonce', { nonce: 'x' }, 'nonce', /The nonce is not that of this sign-in/],
     [
       'an odd auth_time',
@@ -253,14 +257,24 @@ describe('a fault of the provider is named in the log, and to the person where t
     expect(found.logged).toMatch(new RegExp(`${step}: ${logged.source}`))
   })
 
-  test('an outage of the token endpoint is not taken for a refusal', async () => {
+  test('an outage of the token endpoint is not taken for a refusal, and a reload goes on', async () => {
+    const { token: usual } = answers
     token({ status: 502, body: '<html>' })
-    const found = await signIn()
+    const { reload, ...found } = await signIn()
     expect(found).toMatchObject({
       statusCode: 503,
       shown: expect.stringContaining('cannot be reached'),
+      cookies: undefined,
     })
     expect(found.logged).toMatch(/token: .*responded with the status 502/)
+    answers.token = usual
+    expect((await reload()).statusCode).toBe(302)
+  })
+
+  test('a browser that comes back after more than ten minutes begins again', async () => {
+    const late = await signIn(() => clock.advance(601_000))
+    expect(late).toMatchObject({ statusCode: 400, secret: undefined })
+    expect((await signIn(() => clock.advance(590_000))).statusCode).toBe(302)
   })
 
   test.each([

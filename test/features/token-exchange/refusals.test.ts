@@ -18,6 +18,7 @@ const inactiveId = (await server.rule({ active: false, conditions: { ref: 'inact
 await server.rule({ conditions: { ref: 'once' }, singleUse: true })
 await server.rule({ conditions: { email: 'ci@acme.test' } })
 await server.rule({ conditions: { '/email': 'bot@acme.test' } })
+await server.rule({ conditions: { ref: 'v*' } })
 await server.rule({ conditions: { sub: 'two' } })
 await server.rule({ conditions: { '/k/ns': 'two' } })
 await server.rule({ issuer: `${issuer.url}/`, conditions: { ref: 'slash' } })
@@ -154,6 +155,7 @@ const attacks: [name: string, attack: Attack][] = [
   ['a sub of 2 KB', claims({ sub: 's'.repeat(2_048) })],
   ['a sub with NUL', claims({ sub: 'a\0' })],
   ['a sub that holds a secret', claims({ sub: server.admin })],
+  ['a matched claim with NUL', claims({ repository_id: '75', ref: 'v\0' })],
   ['another repository', claims({ repository_id: '75' })],
   ['a repository as a number', claims({ repository_id: 74 })],
   ['the conditions of two rules at once', claims({ sub: 'two', k: { ns: 'two' }, ref: 'x' })],

@@ -196,6 +196,29 @@ describe('a cached response is not served', () => {
     expect([await active(`${keysUrl}?active=true`), await active(jwksUrl)]).toEqual([true, true])
   })
 
+  test('when a key of it expires, to the millisecond, also if the clock is set back', async () => {
+    const { keys } = await newProject(server, 'expiring')
+    const expireTime = new Date(clock.now() + 60_000).toISOString()
+    const url = `${keys}/${await registerKey(server, { expireTime }, keys)}`
+    const shown = async () => {
+      await send(server, url)
+      const urls = [url, keys, `${keys}?active=true`]
+      const answers = await Promise.all(urls.map((each) => send(server, each)))
+      const [one, [all], active] = answers.map(({ body }) => JSON.parse(body))
+      return [one.active, all.active, active.length]
+    }
+    for (const [ms, isActive] of [
+      [0, true],
+      [59_999, true],
+      [1, false],
+      [-60_000, true],
+    ] as const) {
+      clock.advance(ms)
+      for (const _time of [1, 2])
+        expect(await shown()).toEqual([isActive, isActive, Number(isActive)])
+    }
+  })
+
   test('under a name that another process took from its project', async () => {
     const { keys, jwks } = await newProject(server, 'early-name')
     for (const url of [keys, jwks, keys, jwks]) expect((await send(server, url)).status).toBe(200)
