@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type Client, createClient, type PubringError } from '../../packages/client/src/index.ts'
+import { retryDelayMs } from '../../packages/client/src/transport/retry.ts'
 import { startApp } from '../support/app/app.ts'
 import { ecKey } from '../support/keys/pem.ts'
 import { startHttpServer } from '../support/network/http-server.ts'
@@ -141,6 +142,13 @@ test('a Retry-After of more than 30 s, or a date, is reported instead of waited 
     expect(error.retryAfter).toBeGreaterThanOrEqual(least)
   }
   expect(requests).toHaveLength(2)
+})
+
+test('the delay before a retry is random, up to a limit that doubles to 5 s, after Retry-After', () => {
+  expect(retryDelayMs(9, 25)).toBe(25_000)
+  vi.mocked(Math.random).mockReturnValue(1)
+  const limits = [0, 1, 2, 3, 4, 5, 6].map((retry) => retryDelayMs(retry))
+  expect(limits).toEqual([200, 400, 800, 1_600, 3_200, 5_000, 5_000])
 })
 
 test.each<[string, Answer]>([

@@ -1,5 +1,5 @@
-import { afterEach, expect, test } from 'vitest'
-import type { KeySetError } from '../../../packages/client/src/key-set/errors.ts'
+import { afterEach, expect, test, vi } from 'vitest'
+import { KeySetError } from '../../../packages/client/src/key-set/errors.ts'
 import { follow } from '../../../packages/client/src/key-set/follow.ts'
 import { startApp } from '../../support/app/app.ts'
 import { openKeySet, registerAndSign, setActive, verifyResult } from '../../support/app/key-set.ts'
@@ -11,7 +11,11 @@ const server = await startApp()
 const proxy = await startTcpProxy(Number(new URL(await server.listen()).port))
 const issuer = `http://127.0.0.1:${proxy.port}/v1/projects/${server.project.id}`
 
-afterEach(() => proxy.restore())
+afterEach(() => {
+  proxy.restore()
+  vi.useRealTimers()
+  vi.restoreAllMocks()
+})
 
 const alice = { sub: 'alice' }
 /** The minimum, in milliseconds, to keep the tests short. */
@@ -123,6 +127,26 @@ test('an unused key set is not followed, and is loaded again with its next use',
   expect(keys.state().kids).toContain(kid)
   expect(await verifyResult(keys, token)).toBe('kid_unknown')
   expect(keys.state().status).toBe('live')
+})
+
+test.each([
+  ['', undefined, [200, 400, 800, 1_600, 2_000, 2_000]],
+  [', and 5 s more if the service asks for an hour', 3_600, [5_200, 5_400]],
+])('the delay between failed polls grows to 2 s%s', async (_, retryAfter, expected) => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+  vi.spyOn(Math, 'random').mockReturnValue(1)
+  const lifetime = new AbortController()
+  const times: number[] = []
+  const poll = async () => {
+    times.push(performance.now())
+    if (times.length > expected.length) lifetime.abort()
+    throw new KeySetError('key_set_unavailable', 'It is away.', { retryAfter })
+  }
+  const handlers = { poll, isWanted: () => true, onMode: () => {}, onError: () => {} }
+  const following = follow({ ...handlers, maxStaleMs: 3_000 }, lifetime.signal)
+  await vi.runAllTimersAsync()
+  await following
+  expect(times.slice(1).map((time, index) => time - (times[index] ?? 0))).toEqual(expected)
 })
 
 test('an unexpected error is reported, and the key set is followed further', async () => {
