@@ -5,18 +5,28 @@ import { notFound } from '../../kernel/faults.ts'
 import type { NewEvent } from '../../kernel/ledger/chain.ts'
 import { lockProjectLedger } from '../../kernel/ledger/locked-ledger.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
-import { chunked, exists } from '../../kernel/storage/statements.ts'
+import { exists, replacement } from '../../kernel/storage/statements.ts'
 import type { KeyRecord } from '../keys/stored.ts'
 import { requireProject } from '../projects/apply.ts'
 import type { KeyReport, ReporterRemoval } from './changes.ts'
 import { readReporters } from './reads.ts'
-import { lastOf, type Reporter, silentFrom, type Use } from './stored.ts'
+import {
+  keyReporterTable,
+  keyUseTable,
+  lastOf,
+  type Reporter,
+  silentFrom,
+  type Use,
+} from './stored.ts'
 
 /** Reporters of a project, and those of one owner. */
 const maxReporters = 1_000
 const maxReportersOfOwner = 20
 
 const minIntervalMs = 60_000
+
+const putReporters = replacement(keyReporterTable)
+const putUses = replacement(keyUseTable)
 
 const done: Outcome<undefined> = { result: undefined, changed: true }
 
@@ -38,17 +48,15 @@ export async function reportKeyUses(
   else requireDue(before, report)
   const report_time = Date.parse(origin.time)
   const row = {
+    project_id: projectId,
+    reporter,
     owner,
     report_interval: interval,
     since: before && silentFrom(before) > report_time ? before.since : origin.time,
     report_time,
     request_id: origin.requestId,
   }
-  await db
-    .insertInto('key_reporter')
-    .values({ project_id: projectId, reporter, ...row })
-    .onConflict((conflict) => conflict.columns(['project_id', 'reporter']).doUpdateSet(row))
-    .execute()
+  await putReporters(db, [row])
   await storeUses(db, report)
   return done
 }
@@ -74,18 +82,7 @@ async function storeUses(db: Db, { projectId, reporter, uses }: KeyReport): Prom
     const key = { project_id: projectId, reporter, key_id: id }
     return isNews ? [{ ...key, last_time: time, last_exp: exp }] : []
   })
-  for (const chunk of chunked(rows)) {
-    await db
-      .insertInto('key_use')
-      .values(chunk)
-      .onConflict((conflict) =>
-        conflict.columns(['project_id', 'reporter', 'key_id']).doUpdateSet((set) => ({
-          last_time: set.ref('excluded.last_time'),
-          last_exp: set.ref('excluded.last_exp'),
-        })),
-      )
-      .execute()
-  }
+  await putUses(db, rows)
 }
 
 /** A repeated attempt of the same report is accepted. */

@@ -1,11 +1,17 @@
 import type { Outcome, Transaction } from '../../kernel/changes.ts'
 import type { EventChanges } from '../../kernel/ledger/chain.ts'
 import { appendChange, lockSystemLedger } from '../../kernel/ledger/locked-ledger.ts'
-import type { Db } from '../../kernel/storage/schema.ts'
-import { chunked } from '../../kernel/storage/statements.ts'
+import type { RowOf } from '../../kernel/storage/schema.ts'
+import { insertion, replacement } from '../../kernel/storage/statements.ts'
 import { present } from '../../runtime/present.ts'
-import type { LogAppend, LogPublication, LogStart, LogTile } from './changes.ts'
+import type { LogAppend, LogPublication, LogStart } from './changes.ts'
 import { readTree } from './reads.ts'
+import { type logEntryTable, logLedgerTable, logSlotTable, logTileTable } from './stored.ts'
+
+const insertEntries = insertion('log_entry')
+const putLedgers = replacement(logLedgerTable)
+const putTiles = replacement(logTileTable)
+const putSlots = replacement(logSlotTable)
 
 /**
  * Starts a tree in place of the previous one, whose entries are deleted, unless another process has
@@ -67,32 +73,19 @@ export async function appendToLog(
     .returning('id')
     .executeTakeFirst()
   if (locked === undefined) return { result: false, changed: false }
-  const rows = entries.map(({ ledgerId, revision, content }, index) => {
-    return { position: size + index, ledger_id: ledgerId, revision, content }
+  const rows: RowOf<typeof logEntryTable>[] = entries.map((entry, index) => {
+    const { ledgerId: ledger_id, revision, content } = entry
+    return { position: size + index, ledger_id, revision, content }
   })
-  for (const chunk of chunked(rows)) await db.insertInto('log_entry').values(chunk).execute()
   if (heads !== undefined) {
-    const position = size + entries.length
-    await db.insertInto('log_entry').values({ position, content: heads }).execute()
+    rows.push({ position: size + entries.length, ledger_id: null, revision: null, content: heads })
   }
+  await insertEntries(db, rows)
   const ledgers = entries.map(({ ledgerId, blinding, revision, hash, list }) => {
     return { ledger_id: ledgerId, blinding, revision, hash, list }
   })
-  for (const chunk of chunked(ledgers)) {
-    await db
-      .insertInto('log_ledger')
-      .values(chunk)
-      .onConflict((conflict) =>
-        conflict.column('ledger_id').doUpdateSet(({ ref }) => ({
-          blinding: ref('excluded.blinding'),
-          revision: ref('excluded.revision'),
-          hash: ref('excluded.hash'),
-          list: ref('excluded.list'),
-        })),
-      )
-      .execute()
-  }
-  await storeTiles(db, tiles)
+  await putLedgers(db, ledgers)
+  await putTiles(db, tiles)
   return { result: true, changed: true }
 }
 
@@ -111,31 +104,7 @@ export async function publishCheckpoint(
     .returning('id')
     .executeTakeFirst()
   if (published === undefined) return { result: false, changed: false }
-  await storeTiles(db, tiles)
-  for (const chunk of chunked(slots)) {
-    await db
-      .insertInto('log_slot')
-      .values(chunk)
-      .onConflict((conflict) =>
-        conflict
-          .columns(['bucket', 'slot'])
-          .doUpdateSet(({ ref }) => ({ hash: ref('excluded.hash') })),
-      )
-      .execute()
-  }
+  await putTiles(db, tiles)
+  await putSlots(db, slots)
   return { result: true, changed: true }
-}
-
-async function storeTiles(db: Db, tiles: readonly LogTile[]): Promise<void> {
-  for (const chunk of chunked(tiles)) {
-    await db
-      .insertInto('log_tile')
-      .values(chunk)
-      .onConflict((conflict) =>
-        conflict
-          .columns(['level', 'position'])
-          .doUpdateSet(({ ref }) => ({ hashes: ref('excluded.hashes') })),
-      )
-      .execute()
-  }
 }

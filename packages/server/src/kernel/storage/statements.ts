@@ -3,9 +3,18 @@ import {
   type CompiledQuery,
   type DialectAdapter,
   type InsertObject,
+  type InsertQueryBuilder,
+  type InsertResult,
   sql,
 } from 'kysely'
-import type { Db, Table, TableName, Tables } from './schema.ts'
+import {
+  type Db,
+  keyColumnsOf,
+  type RowOf,
+  type Table,
+  type TableName,
+  type Tables,
+} from './schema.ts'
 
 /** Rows or values in one statement: each engine limits the number of parameters. */
 const maxChunk = 500
@@ -108,18 +117,37 @@ export function statement<Values extends object, Row>(
   }
 }
 
+type Insert<Row> = (db: Db, rows: readonly Row[]) => Promise<void>
+
 /** Inserts rows that have the same columns. The statement for a single row is compiled once. */
-export function insertion<Table extends TableName>(
-  table: Table,
-): (db: Db, rows: readonly InsertObject<Tables, Table>[]) => Promise<void> {
-  const insertOne = statement((db, row: InsertObject<Tables, Table>) =>
-    db.insertInto(table).values(row),
+export function insertion<Name extends TableName>(
+  name: Name,
+  finish = (query: InsertQueryBuilder<Tables, Name, InsertResult>) => query,
+): Insert<InsertObject<Tables, Name>> {
+  const insertOne = statement((db, row: InsertObject<Tables, Name>) =>
+    finish(db.insertInto(name).values(row)),
   )
   return async (db, rows) => {
     const [row, ...others] = rows
-    if (row !== undefined && others.length === 0) await insertOne(db, row)
-    else for (const chunk of chunked(rows)) await db.insertInto(table).values(chunk).execute()
+    if (row !== undefined && others.length === 0) return void (await insertOne(db, row))
+    for (const chunk of chunked(rows)) await finish(db.insertInto(name).values(chunk)).execute()
   }
+}
+
+/** Inserts rows as `insertion` does, each in the place of one with the same primary key. */
+export function replacement<T extends Table<TableName>>({ name, columns }: T): Insert<RowOf<T>> {
+  const keys = keyColumnsOf(columns)
+  const others = Object.keys(columns).filter((column) => !keys.includes(column))
+  // Kysely cannot type a query of a table that is a parameter.
+  return insertion(name as 'event', (query) =>
+    query.onConflict((conflict) =>
+      conflict
+        .columns(keys as 'revision'[])
+        .doUpdateSet(({ ref }) =>
+          Object.fromEntries(others.map((column) => [column, ref(`excluded.${column}` as 'hash')])),
+        ),
+    ),
+  ) as Insert<object>
 }
 
 /**

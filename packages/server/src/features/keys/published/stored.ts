@@ -11,7 +11,7 @@ import {
 import type { AccountedRow, AnySubject } from '../../../kernel/ledger/subject.ts'
 import { oneFor } from '../../../kernel/shared.ts'
 import { type Db, type RowOf, table } from '../../../kernel/storage/schema.ts'
-import { pipeline, statement } from '../../../kernel/storage/statements.ts'
+import { pipeline, replacement, statement } from '../../../kernel/storage/statements.ts'
 import { type KeyRecord, keys } from '../stored.ts'
 import { digestsOf, hadKeysIn, nothingPublished, type PublishedTexts, publish } from './texts.ts'
 
@@ -89,18 +89,7 @@ export async function readStoredTexts(db: Db, projectId: string, known = ''): Pr
     : checkTexts(db, projectId, row, provenDigests(row))
 }
 
-const upsert = statement((db, row: PublishedRow) =>
-  db
-    .insertInto('published_key_set')
-    .values(row)
-    .onConflict((conflict) =>
-      conflict.column('project_id').doUpdateSet(({ ref }) => ({
-        list: ref('excluded.list'),
-        jwks: ref('excluded.jwks'),
-        jwks_full: ref('excluded.jwks_full'),
-      })),
-    ),
-)
+const put = replacement(publishedKeySetTable)
 
 /** Stores the row, and returns the digests for the event of the transaction. */
 export async function storeTexts(
@@ -108,7 +97,7 @@ export async function storeTexts(
   projectId: string,
   texts: PublishedTexts,
 ): Promise<PublishedDigests> {
-  await upsert(db, publishedToRow(projectId, texts))
+  await put(db, [publishedToRow(projectId, texts)])
   return digestsOf(texts)
 }
 
@@ -151,7 +140,7 @@ export async function appendPublished(
   const digests = digestsOf(texts)
   const [, hash] = await pipeline(
     db,
-    () => upsert(db, publishedToRow(ledgerId, texts)),
+    () => put(db, [publishedToRow(ledgerId, texts)]),
     () => appendEvents(ledger, events, digests),
   )
   const all = remembered(hooks)
