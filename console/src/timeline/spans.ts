@@ -89,16 +89,16 @@ function keyBar(kid: string, life: Life, spreadMs: number): KeyBar {
   const unknown: Span = { state: 'unknown', from: registered, to: knownSince }
   return {
     kid,
-    label: lastValue(events, 'label') ?? key?.label ?? '',
+    label: lastLabel(events) ?? key?.label ?? '',
     isDeleted: deletion !== undefined,
     spans: [...(registered < knownSince ? [unknown] : []), ...markSpreading(known, spreadMs)],
     events,
   }
 }
 
-/** The newest value of a member of a key that its events have. */
-function lastValue(events: Event[], member: string): string | undefined {
-  const change = events.findLast(({ changes }) => changes?.[member])?.changes?.[member]
+/** The newest label of a key that its events have. */
+function lastLabel(events: Event[]): string | undefined {
+  const change = events.findLast(({ changes }) => changes?.label)?.changes?.label
   const value = change?.to ?? change?.from
   return value === undefined ? undefined : String(value)
 }

@@ -7,7 +7,7 @@ import type { TokenExchangeResponse } from './types.ts'
 import { normalizeApiKey } from './validation.ts'
 
 /** The API keys of one client. */
-export type Credentials = {
+type Credentials = {
   /** The API key to send now; undefined if the client has none. Rejects when `signal` is aborted. */
   apiKey(signal: AbortSignal | undefined): Promise<string | undefined>
   /** Forgets an API key that the service rejected. Returns whether there can be another one. */

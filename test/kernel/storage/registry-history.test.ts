@@ -1,16 +1,16 @@
 import type { RootOperationNode } from 'kysely'
 import { afterAll, expect, test } from 'vitest'
-import { readAllLedgers } from '../../../packages/server/src/features/events/history.ts'
+import {
+  type EventPlace,
+  type RegistryFilter,
+  readAllLedgers,
+} from '../../../packages/server/src/features/events/history.ts'
 import { keyChanges } from '../../../packages/server/src/features/keys/changes.ts'
 import { projectChanges } from '../../../packages/server/src/features/projects/changes.ts'
 import {
   type LedgerEvent,
   systemLedgerId,
 } from '../../../packages/server/src/kernel/ledger/chain.ts'
-import type {
-  EventPlace,
-  RegistryFilter,
-} from '../../../packages/server/src/kernel/ledger/event-reads.ts'
 import { openReads } from '../../../packages/server/src/kernel/storage/open.ts'
 import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { distinctKey, keyImport, keyRecord } from '../../support/store/key-records.ts'

@@ -3,7 +3,7 @@ import { parsePosition } from '@pubring/server/kernel/ledger/position'
 import { present } from '@pubring/server/runtime/present'
 import { hasCode, type Session } from '../connection/session.ts'
 import { resolveKids } from '../keys/find.ts'
-import { parseWholeNumber, usageError } from '../terminal/failures.ts'
+import { usageError } from '../terminal/failures.ts'
 import { type Column, formatTable, timeColumn } from '../terminal/table.ts'
 import {
   colorsFor,
@@ -39,8 +39,7 @@ interface EventFlags {
 export async function showEvents(session: Session, flags: EventFlags): Promise<void> {
   const { client, terminal } = session
   const { newestFirst, jsonl } = flags
-  const limit =
-    flags.limit === undefined ? Number.POSITIVE_INFINITY : parseWholeNumber(flags.limit, '--limit')
+  const limit = parseLimit(flags.limit)
   if (flags.all === true) return showHistory(session, flags, limit)
   if (flags.person !== undefined || flags.requestId !== undefined) {
     throw usageError('--person and --request-id choose among the events of all ledgers: add --all.')
@@ -69,6 +68,12 @@ export async function showEvents(session: Session, flags: EventFlags): Promise<v
   }
   session.print(events, () => formatTable(terminal, columns, events))
   if (events.length === 0) session.notify('No events match.')
+}
+
+function parseLimit(text: string | undefined): number {
+  if (text === undefined) return Number.POSITIVE_INFINITY
+  if (!/^[1-9]\d{0,14}$/.test(text)) throw usageError('--limit must be a whole number above 0.')
+  return Number(text)
 }
 
 /** Shows the events of all ledgers, newest first. */

@@ -83,8 +83,7 @@ export async function createAdmin(
   const { name = 'created at the database' } = flags
   const store = await openExistingStore(resolveDatabaseUrl(terminal, flags))
   try {
-    const context = { store, clock: store.clock }
-    const apiKey = await createAdminApiKey(context, 'pubring api-key create', name)
+    const apiKey = await createAdminApiKey(store, name)
     notify(
       terminal,
       `Admin API key for all projects, id ${apiKey.id}. It is valid immediately and shown only once:`,

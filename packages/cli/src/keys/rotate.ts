@@ -238,7 +238,7 @@ export async function abandonRotation(session: Session, ref: string): Promise<vo
 }
 
 /** The rotation with this id or end of one; without: the only one under way. */
-export async function findRotation(session: Session, ref: string | true): Promise<Rotation> {
+async function findRotation(session: Session, ref: string | true): Promise<Rotation> {
   const rotations = await session.client.rotations.list(session.project)
   const list = projectCommandLine(session, 'key rotation list')
   if (ref === true) {

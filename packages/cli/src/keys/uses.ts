@@ -118,7 +118,7 @@ export async function removeReporter(session: Session, reporter: string): Promis
 }
 
 /** The uses of keys of the project, by kid. */
-export async function readUses({ client, project }: Session): Promise<Map<string, KeyUse>> {
+async function readUses({ client, project }: Session): Promise<Map<string, KeyUse>> {
   const states = await client.keys.states(project)
   return new Map(states.flatMap(({ kid, use }) => (use === undefined ? [] : [[kid, use]])))
 }

@@ -53,12 +53,6 @@ export function parseChoice<Name extends string>(
   throw toError(`${subject} must be one of ${names.join(', ')}${didYouMean(text, names)}`)
 }
 
-/** Throws a usage error that names the option. */
-export function parseWholeNumber(text: string, option: string): number {
-  if (!/^[1-9]\d{0,14}$/.test(text)) throw usageError(`${option} must be a whole number above 0.`)
-  return Number(text)
-}
-
 /** Throws for a file with a name that is not known; `message` is how the error starts. */
 export function requireKnown(
   names: readonly string[],

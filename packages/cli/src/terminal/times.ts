@@ -78,8 +78,8 @@ export function formatDuration(
 }
 
 /** A time relative to now: `3 d ago`, `in 2 h`. */
-export function formatRelative(time: string, now = Date.now()): string {
-  const distance = Date.parse(time) - now
+export function formatRelative(time: string): string {
+  const distance = Date.parse(time) - Date.now()
   if (Math.abs(distance) < 1_000) return 'now'
   return distance < 0
     ? `${formatDuration(-distance, Math.floor)} ago`

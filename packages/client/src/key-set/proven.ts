@@ -28,7 +28,7 @@ type Proven = {
 }
 
 /** A key of a key set, which may be foreign. */
-export type ReceivedKey = { kid: string; alg: string; jwk: Record<string, string | undefined> }
+type ReceivedKey = { kid: string; alg: string; jwk: Record<string, string | undefined> }
 
 type ReceivedKeySet = {
   head: Head | undefined

@@ -18,10 +18,10 @@ export type VerifierKey = {
 export type NoteSignature = { name: string; id: string; signature: Bytes; line: string }
 
 /** A parsed note. The text ends in a line feed and must not be trusted before it is verified. */
-export type SignedNote = { text: string; signatures: NoteSignature[] }
+type SignedNote = { text: string; signatures: NoteSignature[] }
 
 /** A valid signature of a trusted key; `time`, in seconds since 1970, is that of a cosignature. */
-export type VerifiedSignature = { key: VerifierKey; line: string; time?: number }
+type VerifiedSignature = { key: VerifierKey; line: string; time?: number }
 
 type Sign = (message: Bytes) => Uint8Array | Promise<Uint8Array>
 

@@ -6,7 +6,7 @@ import { decodePoint, type JoseCurve, joseCurves } from '../kinds/curves.ts'
 import { isSignatureUse, type Jwk, textOf } from '../kinds/public-jwk.ts'
 
 /** Why a JWK cannot be registered. */
-export interface JwkFault {
+interface JwkFault {
   code:
     | 'symmetric_key'
     | 'unsupported_key'

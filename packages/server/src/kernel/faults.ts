@@ -92,7 +92,9 @@ export function rejection(faults: readonly FieldError[]): PubringError {
   const errors = faults.toSorted((a, b) => Number(isPrivateKey(b)) - Number(isPrivateKey(a)))
   const [first] = errors
   if (first === undefined) throw new Error('a rejection without a fault')
-  const byField = new Map(errors.toReversed().map(({ pointer, detail }) => [pointer, detail]))
+  const byField = new Map(
+    errors.toReversed().map(({ pointer, parameter, detail }) => [pointer ?? parameter, detail]),
+  )
   const detail = isPrivateKey(first) ? first.detail : joinDetails([...byField.values()].reverse())
   const problem = isIntakeCode(first.code) ? intakeCodes[first.code] : 'invalid_request'
   return new PubringError(problem, detail, { errors })

@@ -44,7 +44,7 @@ type Reader = (text: string) => unknown
 /** Headers may have 64 KiB together, bodies too; a key that is looked at, 16 KiB. */
 const headers = 65_000
 const readers: [string, number, Reader, string?][] = [
-  ['Accept', headers, (text) => prefers(text, 'text/event-stream', 'application/json')],
+  ['Accept', headers, (text) => prefers(text, 'text/event-stream')],
   ['Prefer', headers, (text) => heldSeconds(text, false)],
   ['If-None-Match', headers, (text) => parseEntityTags(text)],
   ['X-Api-Key', headers, parseApiKeySecret],

@@ -87,11 +87,11 @@ export async function createApiKey(
 
 /** Creates an admin API key for all projects, for an operator with access to the database. */
 export async function createAdminApiKey(
-  { store, clock }: Pick<Context, 'store' | 'clock'>,
-  actor: string,
+  store: Context['store'],
   name: string,
 ): Promise<ApiKeyCreated> {
-  const origin = { actor: { name: actor }, requestId: newId(), time: now(clock) }
+  const actor = { name: 'pubring api-key create' }
+  const origin = { actor, requestId: newId(), time: now(store.clock) }
   return registerApiKey(store, origin, { name: parseLabel(name, '/name'), role: 'admin' })
 }
 

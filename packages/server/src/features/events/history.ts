@@ -1,17 +1,44 @@
 import { parseProjectRef } from '../../kernel/access/projects.ts'
 import type { Context } from '../../kernel/context.ts'
 import { notFound } from '../../kernel/faults.ts'
-import {
-  type EventPlace,
-  findSubjects,
-  type RegistryFilter,
-  type RegistryPage,
-  type RegistryResult,
-  readEventsAt,
-} from '../../kernel/ledger/event-reads.ts'
+import type { LedgerEvent } from '../../kernel/ledger/chain.ts'
+import { findSubjects, readEventsAt } from '../../kernel/ledger/event-reads.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { parseId } from '../../kernel/values/ids.ts'
 import { present } from '../../runtime/present.ts'
+
+/** Selects events of all ledgers; every member that is set must match. */
+export interface RegistryFilter {
+  projectId?: string
+  /** The subjects of people, as their providers name them. */
+  people?: readonly string[]
+  types?: readonly string[]
+  /** Ids. */
+  subjects?: readonly string[]
+  requestId?: string
+  /** ISO 8601: events from this time on, and before this time. */
+  from?: string
+  to?: string
+}
+
+/** Where a page ends: before this event the next one begins. */
+export interface EventPlace {
+  time: string
+  ledgerId: string
+  revision: number
+}
+
+interface RegistryPage {
+  filter: RegistryFilter
+  before?: EventPlace
+  limit: number
+}
+
+/** `next`: where the next page begins, if there may be one. */
+interface RegistryResult {
+  events: LedgerEvent[]
+  next?: EventPlace
+}
 
 /** A filter as a caller sends it. */
 interface RegistryQuery extends Omit<RegistryFilter, 'projectId' | 'people'> {

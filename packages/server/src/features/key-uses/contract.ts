@@ -10,7 +10,7 @@ import {
   text,
 } from '../../kernel/contract.ts'
 
-export const ReporterName = Type.String({
+const ReporterName = Type.String({
   pattern: projectNamePattern.source,
   description: 'The name of the verifier: 1 to 128 of `a-z`, `0-9` and `-`.',
   examples: ['orders-api'],

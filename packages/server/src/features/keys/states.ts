@@ -62,7 +62,7 @@ export function keyState(key: KeyRecord, situation: StateSituation): KeyState {
 }
 
 /** The rotation of the key that started last, if that replaces it. */
-export function replacementOf(
+function replacementOf(
   { id }: KeyRecord,
   replacements: readonly Replacement[],
 ): Replacement | undefined {

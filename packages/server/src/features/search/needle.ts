@@ -1,4 +1,4 @@
-import { PubringError } from '../../errors.ts'
+import type { PubringError } from '../../errors.ts'
 import { soleProject } from '../../kernel/access/grants.ts'
 import type { RequestContext } from '../../kernel/access/principal.ts'
 import { foldName } from '../../kernel/access/projects.ts'
@@ -62,8 +62,7 @@ export async function readQuery(context: RequestContext, query: string): Promise
 }
 
 function invalid(detail: string): PubringError {
-  const errors = [{ parameter: 'q', code: 'invalid', detail }]
-  return new PubringError('invalid_request', detail, { errors })
+  return rejection([{ parameter: 'q', code: 'invalid', detail }])
 }
 
 /** Shorter beginnings of ids and hashes are not looked for: too many have them. */

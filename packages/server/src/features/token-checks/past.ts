@@ -5,7 +5,7 @@ import { type Finding, failed, passed, warned } from '../../tokens/findings.ts'
 import { type KeyLife, wasActiveAt } from '../key-history/history.ts'
 
 /** The time of a check in the past. */
-export interface PastTime {
+interface PastTime {
   /** Epoch milliseconds; undefined if the token names no time. */
   ms: number | undefined
   /** Whether the caller named it, and not the token by its `iat`. */

@@ -229,7 +229,7 @@ function labelIn({ label, name }: EventChanges = {}): string | undefined {
 }
 
 /** Selects events of a ledger; every member that is set must match. */
-export interface EventFilter {
+interface EventFilter {
   types?: readonly string[]
   /**
    * Matches the id of an API key, session or access rule, the name of an API key, command or person,
@@ -256,37 +256,4 @@ export interface HistoryPage {
 interface HistoryResult {
   events: LedgerEvent[]
   examinedTo?: LedgerHead
-}
-
-/** Selects events of all ledgers; every member that is set must match. */
-export interface RegistryFilter {
-  projectId?: string
-  /** The subjects of people, as their providers name them. */
-  people?: readonly string[]
-  types?: readonly string[]
-  /** Ids. */
-  subjects?: readonly string[]
-  requestId?: string
-  /** ISO 8601: events from this time on, and before this time. */
-  from?: string
-  to?: string
-}
-
-/** Where a page ends: before this event the next one begins. */
-export interface EventPlace {
-  time: string
-  ledgerId: string
-  revision: number
-}
-
-export interface RegistryPage {
-  filter: RegistryFilter
-  before?: EventPlace
-  limit: number
-}
-
-/** `next`: where the next page begins, if there may be one. */
-export interface RegistryResult {
-  events: LedgerEvent[]
-  next?: EventPlace
 }

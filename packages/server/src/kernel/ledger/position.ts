@@ -63,7 +63,7 @@ export type HistoryRequest = Omit<HistoryPage, 'after' | 'before'> & {
   before?: LedgerPosition | undefined
 }
 
-export interface FoundPage {
+interface FoundPage {
   events: LedgerEvent[]
   /** Absent after the last page. A page may be short, or empty, and not the last. */
   next?: HistoryRequest

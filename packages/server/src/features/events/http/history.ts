@@ -1,6 +1,7 @@
-import { PubringError } from '../../../errors.ts'
+import type { PubringError } from '../../../errors.ts'
 import { auditAccess } from '../../../kernel/access/grants.ts'
 import { Type } from '../../../kernel/contract.ts'
+import { rejection } from '../../../kernel/faults.ts'
 import type { App } from '../../../kernel/http/options.ts'
 import { Query } from '../../../kernel/http/request/parameters.ts'
 import type { Kernel } from '../../../kernel/kernel.ts'
@@ -91,6 +92,5 @@ export function historyRoute(app: App, kernel: Kernel): void {
 
 function invalidAfter(): PubringError {
   const detail = 'after is no place in the history. Send it as the Link of a page has it.'
-  const errors = [{ parameter: 'after', code: 'invalid', detail }]
-  return new PubringError('invalid_request', detail, { errors })
+  return rejection([{ parameter: 'after', code: 'invalid', detail }])
 }

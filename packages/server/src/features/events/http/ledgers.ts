@@ -94,7 +94,7 @@ async function respond(
   const { query, method, headers } = request
   const page = readEventQuery(query)
   const { ledgerId } = ledger
-  if (method === 'GET' && prefers(headers.accept, eventStream, 'application/json')) {
+  if (method === 'GET' && prefers(headers.accept, eventStream)) {
     requireUnfiltered(query, page)
     return sendEvents(kernel, request, reply, {
       ...ledger,

@@ -2,6 +2,7 @@ import type { FastifyReply } from 'fastify'
 import type { Static } from 'typebox'
 import { type FieldError, PubringError } from '../../../errors.ts'
 import { Type } from '../../../kernel/contract.ts'
+import { rejection } from '../../../kernel/faults.ts'
 import { printableName, suggestedName } from '../../../kernel/http/faults.ts'
 import { maxPageSize, Query } from '../../../kernel/http/request/parameters.ts'
 import {
@@ -143,10 +144,7 @@ export function readFilters<End extends string>(
     if (!/\p{Cc}/u.test(String(text))) continue
     fault(parameter, 'invalid', `${parameter} has control characters. Leave them out.`)
   }
-  if (faults.length > 0) {
-    const detail = faults.map((each) => each.detail).join(' ')
-    throw new PubringError('invalid_request', detail, { errors: faults })
-  }
+  if (faults.length > 0) throw rejection(faults)
   return present({
     types: names && [...new Set(names)],
     subjects: ids && [...subjects],

@@ -25,7 +25,7 @@ const depths = [12, 8, 4, 0]
 /** Bits of a slot. */
 const maxDepth = 256
 
-export interface MapReader {
+interface MapReader {
   tiles(level: number, positions: readonly number[]): Promise<LogTile[]>
   slots(buckets: readonly number[]): Promise<LogSlot[]>
 }

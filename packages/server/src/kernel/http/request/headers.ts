@@ -4,17 +4,16 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Address6 } from 'ip-address'
 import { PubringError } from '../../../errors.ts'
 
-/** A longer header selects the default type: real clients send a few hundred characters. */
+/** A longer header selects JSON: real clients send a few hundred characters. */
 const maxLength = 500
 
 /**
  * Whether the `Accept` header (RFC 9110 section 12.5.1) names the media type and gives it more
- * weight than the default type. Wildcards select the default type.
+ * weight than JSON, which wildcards select.
  */
-export function prefers(accept: string | undefined, type: string, defaultType: string): boolean {
+export function prefers(accept: string | undefined, type: string): boolean {
   if (accept === undefined || accept.length > maxLength) return false
-  if (!accept.toLowerCase().includes(type)) return false
-  return quality(accept, type) > quality(accept, defaultType)
+  return quality(accept, type) > quality(accept, 'application/json')
 }
 
 /** The weight of the named type, from 0 to 1; 0 if the header does not name it. */
