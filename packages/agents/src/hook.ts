@@ -9,6 +9,9 @@ export const hookTimeoutMs = 60_000
 const firstPauseMs = 1_000
 const maxPauseMs = 60_000
 
+/** Linux limits a variable to 128 KiB: so many projects fit in one, whatever their names are. */
+export const maxProjects = 1_000
+
 interface HookOptions {
   command: string
   /** The command's environment, beside that of this process. */
@@ -29,8 +32,8 @@ export function createHook(options: HookOptions): (projects: readonly string[]) 
   async function runAll(): Promise<void> {
     isRunning = true
     for (let pauseMs = firstPauseMs; pending.size > 0 && !options.signal.aborted; ) {
-      const projects = [...pending]
-      pending.clear()
+      const projects = [...pending].slice(0, maxProjects)
+      for (const project of projects) pending.delete(project)
       const problem = await runCommand(options, options.environment(projects))
       if (problem === undefined) {
         pauseMs = firstPauseMs
@@ -54,22 +57,28 @@ export async function runCommand(
   { command, timeoutMs }: Pick<HookOptions, 'command' | 'timeoutMs'>,
   variables: Record<string, string>,
 ): Promise<string | undefined> {
-  const child = spawn(command, {
-    shell: true,
-    // A group of its own, so that a hanging command is killed with its children.
-    detached: true,
-    stdio: ['ignore', 'inherit', 'inherit'],
-    env: { ...process.env, ...variables },
-  })
-  const timer = setTimeout(() => {
-    if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
-  }, timeoutMs)
+  let timer: NodeJS.Timeout | undefined
   try {
+    const child = spawn(command, {
+      shell: true,
+      // A group of its own, so that a hanging command is killed with its children.
+      detached: true,
+      stdio: ['ignore', 'inherit', 'inherit'],
+      env: { ...process.env, ...variables },
+    })
+    timer = setTimeout(() => {
+      try {
+        if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
+      } catch (error) {
+        // What sudo runs belongs to root.
+        child.emit('error', error)
+      }
+    }, timeoutMs)
     const [code, signal] = await once(child, 'close')
     if (code === 0) return undefined
     return signal === null ? `failed with exit code ${code}` : `was ended by ${signal}`
   } catch (error) {
-    return `cannot be started: ${error instanceof Error ? error.message : error}`
+    return `cannot be started or ended: ${error instanceof Error ? error.message : error}`
   } finally {
     clearTimeout(timer)
   }

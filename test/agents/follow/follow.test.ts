@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
+import { findKeySet } from '../../../packages/agents/src/follow/documents.ts'
 import { type FollowOptions, followOnce } from '../../../packages/agents/src/follow/follow.ts'
 import { newFollowed } from '../../../packages/agents/src/follow/followed.ts'
 import { followProjects } from '../../../packages/agents/src/follow/source.ts'
@@ -162,6 +163,26 @@ test('--exec runs at the start and after each change, one at a time, until it su
   expect(kidsIn(out)).toEqual([])
   rmSync(flag)
   await expect.poll(lines, soon).toBe(2)
+})
+
+test('--exec runs after a change of which only a part could be written at first', async () => {
+  const [one, other] = [await projectWithKey(), await projectWithKey()]
+  const names = [one.project.name, other.project.name]
+  const out = join(folder, `${one.project.name}.d`)
+  const log = join(folder, `${one.project.name}.runs`)
+  const follower = await follow(names, { out, exec: `echo >> ${log}` })
+  const runs = () => (existsSync(log) ? readFileSync(log, 'utf8').length : 0)
+  await expect.poll(runs, soon).toBe(1)
+  const [file = '', blocked = ''] = names.map((name) => join(out, `${name}.json`))
+  const content = readFileSync(blocked, 'utf8')
+  rmSync(blocked)
+  mkdirSync(blocked)
+  await patchKey(server, one.kid, { active: false }, one.project.keys)
+  await expect.poll(() => follower.reports.join('\n'), soon).toContain('cannot be written')
+  expect([kidsIn(file), runs()]).toEqual([[], 1])
+  rmSync(blocked, { recursive: true })
+  writeFileSync(blocked, content)
+  await expect.poll(runs, soon).toBe(2)
 })
 
 test('--exec runs a second after the last run at the earliest: HAProxy misses a signal while it reloads', async () => {
@@ -348,6 +369,13 @@ test('--once writes, runs --exec and ends; it fails if anything does', async () 
   proxy.cut()
   const away = await optionsOf([project.name], { out })
   await expect(followOnce(away, context)).rejects.toThrow('cannot be reached')
+})
+
+test('a 304 to a request that knows no entity tag is not taken for an empty key set', async () => {
+  const other = await startHttpServer((_request, response) => response.writeHead(304).end())
+  const { signal } = new AbortController()
+  const query = { url: other.url, signal, waitSeconds: 0, known: undefined }
+  await expect(findKeySet(server.project.id, query)).rejects.toThrow('not a key set')
 })
 
 test.each([

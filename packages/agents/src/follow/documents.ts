@@ -37,7 +37,8 @@ export interface FoundKeySet {
 export async function findKeySet(ref: string, query: KeySetQuery): Promise<FoundKeySet> {
   const response = await get(ref, 'jwks-full.json', query)
   const keys = parseKeys(response.body)
-  if (response.body !== undefined && keys === undefined) throw notAKeySet(query.url)
+  const mayBeUnchanged = response.body === undefined && query.known?.etag !== undefined
+  if (keys === undefined && !mayBeUnchanged) throw notAKeySet(query.url)
   const projectId = parseId(ref) ?? projectIdOf(response.contentLocation)
   if (projectId !== undefined) return { response, projectId, keys }
   throw new KeySetError(

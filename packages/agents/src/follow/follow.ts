@@ -2,7 +2,7 @@ import type { LogOptions } from '@pubring/client/internal/key-set/options'
 import type { Clock } from '@pubring/server/runtime/clock'
 import { formatCount } from '@pubring/server/runtime/text'
 import { AgentError } from '../error.ts'
-import { createHook, runCommand } from '../hook.ts'
+import { createHook, maxProjects, runCommand } from '../hook.ts'
 import { startLoop, withoutRepeats } from '../loop.ts'
 import { ageMsOf, type Followed, newFollowed, shownOf } from './followed.ts'
 import { createHeartbeat } from './heartbeat.ts'
@@ -63,9 +63,11 @@ export async function followOnce(
   if (output !== undefined) await writeFiles(output, keys)
   report(summaryOf(keys))
   if (stateFile !== undefined) await saveState(stateFile, followed, log)
-  const failure =
-    exec && (await runCommand({ ...options, command: exec }, variablesOf(options, projects)))
-  if (failure) throw new AgentError('error', `--exec ${failure}.`)
+  for (let from = 0; exec && from < projects.length; from += maxProjects) {
+    const variables = variablesOf(options, projects.slice(from, from + maxProjects))
+    const failure = await runCommand({ ...options, command: exec }, variables)
+    if (failure) throw new AgentError('error', `--exec ${failure}.`)
+  }
 }
 
 /** Follows the projects until the signal is aborted. Reports problems, and retries. */
@@ -155,7 +157,8 @@ function createDelivery(
       signal,
       onProblem: report,
     })
-  let isFirst = true
+  // At the start too: an earlier follower may have ended before it ran the command.
+  let isRunDue = true
   return async (followed: readonly Followed[]): Promise<boolean> => {
     const changed = followed.filter(({ hasChanged }) => hasChanged)
     if (changed.length === 0) return true
@@ -164,11 +167,12 @@ function createDelivery(
     try {
       const hasChanged = output === undefined || (await writeFiles(output, sets))
       if (hasChanged) onWritten(summaryOf(sets))
-      // At the start too: an earlier follower may have ended before it ran the command.
-      if (run && (hasChanged || isFirst)) run(changed.map(({ project }) => project))
-      isFirst = false
+      if (run && (hasChanged || isRunDue)) run(changed.map(({ project }) => project))
+      isRunDue = false
       return true
     } catch (error) {
+      // Some of the files may be new.
+      isRunDue = true
       for (const one of changed) one.hasChanged = true
       report(`The keys cannot be written: ${error instanceof Error ? error.message : error}.`)
       return false

@@ -117,7 +117,9 @@ export function unreadable(project: string, error: unknown): unknown {
 
 /** The failure, in the same words for all projects if it concerns the server. */
 function problemOf(project: string, { status, message }: KeySetError): string {
-  if (status === 404) return `Project ${project}: There is no project with this id or name.`
+  if (status === 404) {
+    return `Project ${project}: There is no project with this id or name. Was it renamed? Its id stays the same.`
+  }
   const shared = message.replace(/\/v1\/projects\/\S+?\/\.well-known\/[\w.-]+/, '')
   return shared === message ? `Project ${project}: ${message}` : shared
 }
