@@ -57,3 +57,33 @@ test('a key that others have registered needs no right to register keys', async 
   expectDone(await keep(['--from', shell.file('made.key', pem), '--once'], reader))
   expect(await keysOf(project)).toMatchObject([{ id: expectWhole(dir) }])
 })
+
+test('a key that is registered for another algorithm is taken once --algorithm names that', async () => {
+  const { project, dir, keep, first } = await keeper()
+  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 })
+  const [publicKeyPem, pem] = [
+    publicKey.export({ type: 'spki', format: 'pem' }),
+    String(privateKey.export({ type: 'pkcs8', format: 'pem' })),
+  ]
+  const body = { name: 'made', algorithm: 'PS256', publicKeyPem }
+  expect((await server.send('POST', project.keys, { body })).statusCode).toBe(201)
+  const flags = ['--from', shell.file('made.key', pem), '--once']
+  const refused = await keep(flags, first)
+  const advice = 'for PS256 instead of RS256. To use it, add --algorithm PS256.'
+  expect(refused).toMatchObject({ code: 70, stderr: expect.stringContaining(advice) })
+  expectDone(await keep([...flags, '--algorithm', 'PS256'], first))
+  expect(currentJwk(dir)).toMatchObject({ alg: 'PS256', kid: expectWhole(dir) })
+})
+
+test('a key of others that was deactivated is an error until they make another', async () => {
+  const { project, dir, keep, first } = await keeper()
+  const turn = (pem: string) => keep(['--from', shell.file('made.key', pem), '--once'], first)
+  const pem = newPem()
+  expectDone(await turn(pem))
+  const kid = expectWhole(dir)
+  await server.send('PATCH', `${project.keys}/${kid}`, { body: { active: false } })
+  const stderr = expect.stringContaining(`The current key ${kid} is not active`)
+  expect(await turn(pem)).toMatchObject({ code: 70, stderr })
+  expectDone(await turn(newPem()))
+  expect(expectWhole(dir)).not.toBe(kid)
+})

@@ -198,7 +198,7 @@ test('a file in the place of the current key is not replaced', async () => {
   const { dir, keep, first } = await keeper()
   expectDone(await keep(undefined, first))
   writeFileSync(join(dir, 'current.jwk'), '{}')
-  expect(await keep()).toMatchObject({ code: 70, stderr: expect.stringContaining('not a key') })
+  expect(await keep()).toMatchObject({ code: 70, stderr: expect.stringContaining('Move it') })
   expect(readFileSync(join(dir, 'current.jwk'), 'utf8')).toBe('{}')
 })
 

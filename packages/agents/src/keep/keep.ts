@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import { basename, join } from 'node:path'
-import { type Client, PubringError } from '@pubring/client'
+import { type Client, type JwtKeyWithDetails, PubringError } from '@pubring/client'
 import type { JwsAlgorithm } from '@pubring/intake/algorithms'
 import { endType, rotationType } from '@pubring/server/features/keys/kids'
 import type { Clock } from '@pubring/server/runtime/clock'
@@ -188,7 +188,10 @@ function createKeeper(options: KeepOptions, context: KeepContext, health: Health
   async function dueIn({ current, since = '' }: Kept, made: Pair | undefined): Promise<number> {
     if (current === undefined) return 0
     if (made !== undefined) {
-      return (await thumbprintOf(made)) === (await thumbprintOf(current)) ? Infinity : 0
+      if ((await thumbprintOf(made)) !== (await thumbprintOf(current))) return 0
+      if (health.isActive) return Infinity
+      const message = `The current key ${current.kid} is not active, and the file of --from still has it: put a new key there.`
+      throw new AgentError('error', message)
     }
     if (!health.isActive) return 0
     const dueAt = Date.parse(since) + Math.max(everyMs ?? Infinity, leastMs)
@@ -228,15 +231,13 @@ function createKeeper(options: KeepOptions, context: KeepContext, health: Health
   async function takeOver(found: Found, next: KeptPair): Promise<number> {
     const { kept, projectId } = found
     const { client, now } = await connectAs(found, next)
-    const { active, details, expireTime } = await client.keys.get(projectId, next.kid)
-    const isEnded = !active || details.state === 'compromised'
-    if (isEnded || Date.parse(expireTime ?? '') <= now() + lifetimeMs + marginMs) {
+    const key = await client.keys.get(projectId, next.kid)
+    const fault = faultOf(next, key, now() + lifetimeMs + marginMs)
+    if (fault !== undefined) {
       await writeKept(dir, { ...kept, next: undefined })
-      const fault = isEnded
-        ? 'is registered, but not active: it ended before its turn.'
-        : `ends at ${expireTime}, before the last token that it would sign. To use it, run: pubring key expire ${next.kid} never`
       throw new AgentError('error', `The next key ${next.kid} ${fault}`)
     }
+    const { details, expireTime } = key
     if (details.state === 'spreading') {
       return wait('switch', Math.max(100, Date.parse(details.convergedTime) - now()))
     }
@@ -298,4 +299,18 @@ function createKeeper(options: KeepOptions, context: KeepContext, health: Health
     // The maker may have replaced a key that the server refuses.
     return next === undefined || readFrom ? begin(found) : register(found, next)
   }
+}
+
+/** Why the key must not sign tokens that end by then; undefined if it may. */
+function faultOf({ kid, alg }: KeptPair, key: JwtKeyWithDetails, until: number) {
+  const { active, details, expireTime } = key
+  const { state, jwsAlgorithm } = details
+  if (!active || state === 'compromised') {
+    return 'is registered, but not active: it ended before its turn.'
+  }
+  if (Date.parse(expireTime ?? '') <= until) {
+    return `ends at ${expireTime}, before the last token that it would sign. To use it, run: pubring key expire ${kid} never`
+  }
+  if (alg === jwsAlgorithm) return undefined
+  return `is registered for ${jwsAlgorithm} instead of ${alg}. To use it, add --algorithm ${jwsAlgorithm}.`
 }

@@ -36,7 +36,7 @@ export async function readKept(dir: string): Promise<Kept> {
   if (jwk === undefined || kids.includes(String(Object(parseJson(jwk)).kid))) return kept
   const file = join(dir, 'current.jwk')
   const message = kept.current
-    ? `${file} is not a key that was kept here.`
+    ? `${file} is not a key that was kept here. Move it to another place, and the keeper restores its own.`
     : `${join(dir, 'keeper.json')} with the state of ${file} is missing or empty. Restore it; or move current.jwk to another place, set PUBRING_API_KEY once, and start again with a new key.`
   throw new AgentError('error', message)
 }
