@@ -189,6 +189,28 @@ describe('PEM blocks', () => {
     expect(documentOf(await into(file))).toMatchObject({ created: 1, refused: 0 })
   })
 
+  test.each<[string, (pem: string) => object]>([
+    ['under another member', (pem) => ({ keys: [], other: pem })],
+    [
+      'in the same answer',
+      (pem) => ({ KeyId: 'a', PublicKey: 'MFkw', PrivateKeyPlaintext: btoa(pem) }),
+    ],
+  ])('a private key beside the keys keeps them from being sent: %s', async (_name, write) => {
+    const ran = await into(shell.file('beside.json', JSON.stringify(write(privatePem(ecKey())))))
+    expect(ran).toMatchObject({ code: 3, stderr: expect.stringContaining('Nothing was sent') })
+    expect(causes(ran).at(-1)).toMatch(/private_key_submitted$/)
+  })
+
+  test('blocks that were joined without a line break are two keys', async () => {
+    const file = shell.file('joined.pem', `${ecPem().trim()}${ecPem().trim()} ${ecPem()}`)
+    expect(documentOf(await into(file))).toMatchObject({ created: 3, refused: 0 })
+  })
+
+  test('text behind an END line is rejected as such', async () => {
+    const ran = await into(shell.file('comma.pem', `${ecPem().trim()},\n`))
+    expect(causes(ran)).toEqual(['1 pem_extra_text'])
+  })
+
   test('a duplicate key and a truncated block are rejected with their places', async () => {
     const twice = ecPem()
     const cut = ecPem().split('\n').slice(0, 2).join('\n')
@@ -237,6 +259,9 @@ describe('other sources', () => {
   test.each([
     ['invalid JSON', '{"keys": [', /not valid JSON/],
     ['unrelated JSON', '{"a": 1}', /holds no keys/],
+    ['several documents', '{"a": 1}\n{"a": 1}\n', /not valid JSON[\s\S]*jq -s/],
+    ['a list of other things', '[{"KeyId": "a"}]', /holds no keys/],
+    ['the keys of a realm', '{"keys": [{"providerId": "a"}]}', /Keycloak realm/],
   ])('%s is rejected', async (_name, text, message) => {
     const ran = await into(shell.file('odd.txt', text))
     expect(ran).toMatchObject({ code: 66, stdout: '', stderr: expect.stringMatching(message) })

@@ -55,7 +55,6 @@ test.each<[string, TestKey, (key: TestKey) => string | Buffer, string]>([
   ['a JWK: RSA', rsa, (key) => JSON.stringify(jwk(publicOf(key))), 'is a JWK; converted to PEM.'],
   ['a JWK: Ed25519', edKey(), (key) => JSON.stringify(jwk(publicOf(key))), 'is a JWK;'],
   ['DER', rsa, (key) => der(publicOf(key)), 'is DER; converted to PEM.'],
-  ['PKCS#1', rsa, (key) => publicOf(key).export({ type: 'pkcs1', format: 'der' }), 'is DER;'],
   ['a certificate in DER', ec, () => certificateDer, 'is a certificate;'],
 ])('%s is converted to PEM, with a notice', async (_name, key, write, notice) => {
   const { publicKeyPem, converted } = await read(write(key))
@@ -79,8 +78,19 @@ test.each([
     /“sig”/,
   ],
   ['a truncated SSH key', sshEdOf(edKey()).slice(0, 60), 'refused', /looks like an SSH key/],
+  ['a text of 1 MiB', 'QUJD'.repeat(262_145), 'file', /is too large/],
 ])('%s is refused', async (_name, text, kind, message) => {
   await expect(read(text)).rejects.toMatchObject({ kind, message: expect.stringMatching(message) })
+})
+
+const pkcs1 = publicOf(rsa).export({ type: 'pkcs1', format: 'der' })
+test.each<[string, Buffer, number, string]>([
+  ['PKCS#1', pkcs1, 0, 'repaired    pkcs1'],
+  ['a byte behind a key', Buffer.concat([pkcs1, Buffer.from('\n')]), 1, 'spki_trailing_data'],
+  ['a key that is cut off', der(publicOf(rsa)).subarray(0, 200), 1, 'spki_der_invalid'],
+])('DER is judged like PEM: %s', async (_name, bytes, code, words) => {
+  const ran = await shell.pubring(['key', 'check', shell.file('key.der', bytes)])
+  expect(ran).toMatchObject({ code, stdout: expect.stringContaining(words) })
 })
 
 test('key add and key check say what they converted, and take the alg of the only key of a set', async () => {
@@ -207,8 +217,9 @@ describe('a private key never leaves the machine', () => {
     ['PuTTY', 'PuTTY-User-Key-File-3: ssh-ed25519\nEncryption: none\n'],
     ['base64 of PEM', Buffer.from(privatePem(ecKey())).toString('base64')],
     ['a damaged JWK', JSON.stringify(jwk(pair)).slice(0, -1)],
+    ['a symmetric key', JSON.stringify({ kty: 'oct', k: 'A'.repeat(43) })],
   ])('no command is suggested for %s', async (_name, content) => {
-    const hints = ['Use its public half: export it with the tool that made the key.']
+    const hints = [expect.stringMatching(/made the key\. A symmetric key has none\.$/)]
     await expect(read(content)).rejects.toMatchObject({ hints })
   })
 })

@@ -241,6 +241,7 @@ describe('every reader refuses with the words of the intake', () => {
   const secret = (data: object) => JSON.stringify({ apiVersion: 'v1', kind: 'Secret', data })
   test.each([
     ['a private key', privatePem(ecKey())],
+    ['one in base64 twice', btoa(btoa(privatePem(ecKey())))],
     ['a Secret with both keys', secret({ a: btoa(privatePem(ecKey())), b: btoa(pem) })],
   ])('%s', async (_name, text) => {
     for (const [reader, { spki, said }] of Object.entries(await readings(text))) {
@@ -280,10 +281,19 @@ test('a line that is no comment is no label', async () => {
     const file = shell.file('before.pem', `${before}\n${ecKey().publicKeyPem}`)
     return (await shell.pubring(['import', file, '--dry-run'])).stdout.split('\t')[3]
   }
-  for (const before of ['key: |', '```', 'subject=CN = a\nissuer=CN = a']) {
+  const source = ['KEY = """', 'key = `', 'public_key = <<EOT', "cat > a.pem <<'EOF'"]
+  const certificate = ['subject=CN = a\nissuer=CN = a', '    0a:1b:2c:3d:4e:5f']
+  for (const before of ['key: |', '```', ...source, ...certificate]) {
     expect(await labelOf(before)).toBe('before')
   }
   expect(await labelOf('friendlyName: a\nsubject=CN = a\nissuer=CN = a')).toBe('a')
+})
+
+test('a file that is no text is not sent', async () => {
+  const file = shell.file('key.gpg', Buffer.from('9458044a1b2c', 'hex'))
+  const env = { PUBRING_URL: 'http://127.0.0.1:1' }
+  const ran = await shell.pubring(['key', 'add', file, '--label', 'k'], { env })
+  expect(ran).toMatchObject({ code: 3, stderr: expect.stringMatching(/is binary data/) })
 })
 
 test('text in another encoding than UTF-8 registers nothing', async () => {

@@ -4,6 +4,7 @@ import { base64, encodings } from '../../support/keys/encodings.ts'
 import {
   accepted,
   codeOf,
+  derOf,
   emptyBlocklist,
   fixture,
   pem,
@@ -86,4 +87,7 @@ test('a public key is never mistaken for a private one', () => {
     }
   }
   expect(codeOf(fixture('keys/pem/pkcs1-zero-modulus.pem'))).toBe('rsa_modulus_not_positive')
+  // The first integer of a request is zero, too.
+  const request = derOf(fixture('keys/wrongtype/csr.pem')).toString('utf8')
+  expect(codeOf(request)).toBe('key_encoding_invalid')
 })

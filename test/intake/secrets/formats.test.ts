@@ -124,6 +124,7 @@ describe('private keys of other tools', () => {
     '---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----\nComment: "x"\nP2/56wAAA\n',
     '-----BEGIN PGP PRIVATE KEY BLOCK-----\n\nlQPGBGX\n-----END PGP PRIVATE KEY BLOCK-----\n',
     'AGE-SECRET-KEY-1QQPQYQSZQGPQYQSZQGPQYQSZQGPQYQSZQGPQYQSZQGPQYQSZQGPQ',
+    '{"key":[{"keyData":{"value":"CAAa","keyMaterialType":"ASYMMETRIC_PRIVATE"}}]}',
     'Private-key-format: v1.3\nAlgorithm: 8 (RSASHA256)\nModulus: AAAA\n',
     'Private-Key: (2048 bit, 2 primes)\nmodulus:\n    00:aa:bb\n',
     `{"KeyId":"a","Parameters":{"D":"${'A+/'.repeat(12)}","Exponent":"AQAB","Modulus":"AAAA"}}`,

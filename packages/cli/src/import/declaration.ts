@@ -34,9 +34,8 @@ export async function readDeclaration(file: string, terminal: Terminal) {
     throw fileError(`project in ${source} must be the id or the name of a project.`)
   }
   const folder = file === '-' ? '.' : dirname(file)
-  const readFile = (name: string) => readBytes(resolve(folder, name), terminal)
   const read = (key: unknown, index: number) =>
-    readKey(key, `${source}, key ${index + 1}`, readFile)
+    readKey(key, `${source}, key ${index + 1}`, folder, terminal)
   return { project, keys: await Array.fromAsync(keys, read) }
 }
 
@@ -57,11 +56,12 @@ const members = [
   ...['active', 'expireTime', 'publishedKid'],
 ]
 
-/** `readFile` reads a file that is named relative to the declaration. */
+/** `folder` is that of the declaration, which files are relative to. */
 async function readKey(
   value: unknown,
   place: string,
-  readFile: (file: string) => Promise<Buffer>,
+  folder: string,
+  terminal: Terminal,
 ): Promise<DeclaredKey> {
   const { file, ...record } = readKeyRecord(value, members, place)
   const { label, active, publishedKid } = record
@@ -72,11 +72,12 @@ async function readKey(
     throw fileError(`${place} must have either publicKeyPem or file.`)
   }
   const algorithm = algorithmOf(record, place)
-  const { publicKeyPem } = record
-  const bytes = publicKeyPem === undefined ? await readFile(file ?? '') : Buffer.from(publicKeyPem)
-  const text = `${label}\n${bytes.toString(isDer(bytes) ? 'base64' : 'utf8')}`
+  const path = file === undefined ? undefined : resolve(folder, file)
+  const bytes =
+    path === undefined ? Buffer.from(record.publicKeyPem ?? '') : await readBytes(path, terminal)
+  const text = bytes.toString(isDer(bytes) ? 'base64' : 'utf8')
   const entry = readEntry({ place, label: label.trim(), text }, () => {
-    const content = convert(bytes, place)
+    const content = convert(bytes, path ?? place)
     if ('rejection' in content) return content
     const { expireTime: exp, ...key } = content.key
     const end = expireTime === undefined ? exp : (expireTime ?? undefined)

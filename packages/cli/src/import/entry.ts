@@ -44,7 +44,7 @@ export interface Source {
 
 export const privateKeyCode = 'private_key_submitted'
 
-const privateKey: Rejection = {
+export const privateKey: Rejection = {
   code: privateKeyCode,
   detail:
     'This is a private key. Nothing was sent. If others could read it, generate a new pair. Import only the public half.',
@@ -53,18 +53,19 @@ const privateKey: Rejection = {
 interface EntryText {
   place: string
   label: string
-  /** All that the source says of the key. */
+  /** The key, with all that the source says of it but the label. */
   text: string
   /** The label if the text holds a private key, which may be in the other one. */
   safeLabel?: string
 }
 
-/** The entry of a key that `read` finds, or a rejection if its text holds a private key. */
+/** The entry of a key that `read` finds, or a rejection if its text or label holds a private key. */
 export function readEntry(
   { place, label, text, safeLabel = '' }: EntryText,
   read: () => EntryContent,
 ): SourceEntry {
-  if (containsSecret(text, maxTextLength)) {
+  // One by one: the label in front of base64 would shift its characters.
+  if ([label, text].some((each) => containsSecret(each, maxTextLength))) {
     return { place, label: safeLabel, rejection: privateKey }
   }
   return { place, label, ...(label.includes('\uFFFD') ? { rejection: otherEncoding } : read()) }
@@ -157,7 +158,7 @@ export function recordEntry(
   const expireTime = record.expireTime ?? undefined
   const times = { createTime, updateTime, expireTime }
   const others = { id, publishedKid, algorithm, active, reason, ...times }
-  return readEntry({ place, label, text: `${label}\n${publicKeyPem}` }, () => {
+  return readEntry({ place, label, text: publicKeyPem }, () => {
     return { key: { publicKeyPem, ...present(others) } }
   })
 }

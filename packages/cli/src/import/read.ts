@@ -4,6 +4,7 @@ import { describeDocument, detectWrongKind, isDeclaration, isJwk } from '@pubrin
 import { maxTextLength, normalizeText } from '@pubring/intake/encoding'
 import { textOf } from '@pubring/intake/jwk'
 import { readServiceKeys, type ServiceKeys } from '@pubring/intake/key-service'
+import { containsSecret } from '@pubring/intake/secrets'
 import { parseJson } from '@pubring/server/runtime/json'
 import { isDer, readServiceKey } from '../keys/files.ts'
 import { type CommandError, fileError, usageError } from '../terminal/failures.ts'
@@ -13,6 +14,8 @@ import {
   convert,
   type EntryContent,
   extensions,
+  privateKey,
+  privateKeyCode,
   publishedKidOf,
   readEntry,
   type Source,
@@ -61,21 +64,34 @@ async function readFile(file: string, terminal: Terminal): Promise<Source> {
 
 /** Reads content of any supported format; `name` is what messages call it. */
 export function readContent(bytes: Buffer, name: string): Source {
-  const text = bytes.toString('utf8')
-  const isBinary = isDer(bytes)
-  if (!isBinary) {
-    if (/^\s*[{[]/.test(text)) return readJson(text, name)
-    // The state that a declaration gives to its keys must not be lost.
-    const entries = isDeclaration(text) ? [] : readPemBlocks(text, name)
-    if (entries.length > 0) return withoutProjects(entries)
-    const document = describeDocument(text)
-    if (document !== undefined) throw unknownContent(name, document)
-  }
   const label = stem(name)
-  const searched = isBinary ? bytes.toString('base64') : text
-  if (text.length > maxTextLength) throw unknownContent(name)
-  const entry = { place: name, label, text: searched, safeLabel: label }
-  return withoutProjects([readEntry(entry, () => convert(bytes, name))])
+  if (isDer(bytes)) {
+    const entry = { place: name, label, text: bytes.toString('base64'), safeLabel: label }
+    return withoutProjects([readEntry(entry, () => convert(bytes, name))])
+  }
+  const text = bytes.toString('utf8')
+  const source = readText(text, name)
+  const isReported = source.entries.some(
+    (entry) => 'rejection' in entry && secretCodes.includes(entry.rejection.code),
+  )
+  if (isReported || !containsSecret(text, maxTextLength)) return source
+  // A private key beside the keys keeps them from being sent, too.
+  const beside = { place: name, label, rejection: privateKey }
+  return { ...source, entries: [...source.entries, beside] }
+}
+
+const secretCodes = [privateKeyCode, 'symmetric_key']
+
+function readText(text: string, name: string): Source {
+  if (/^\s*[{[]/.test(text)) return readJson(text, name)
+  // The state that a declaration gives to its keys must not be lost.
+  const entries = isDeclaration(text) ? [] : readPemBlocks(text, name)
+  if (entries.length > 0) return withoutProjects(entries)
+  const document = describeDocument(text)
+  if (document !== undefined || text.length > maxTextLength) throw unknownContent(name, document)
+  const label = stem(name)
+  const entry = { place: name, label, text, safeLabel: label }
+  return withoutProjects([readEntry(entry, () => convert(Buffer.from(text), name))])
 }
 
 function withoutProjects(entries: SourceEntry[]): Source {
@@ -84,7 +100,9 @@ function withoutProjects(entries: SourceEntry[]): Source {
 
 function readJson(text: string, name: string): Source {
   const document = parseJson(text.trim())
-  if (!(document instanceof Object)) throw fileError(`${name} is not valid JSON.`)
+  if (!(document instanceof Object)) {
+    throw fileError(`${name} is not valid JSON.`, ...[describeDocument(text) ?? []].flat())
+  }
   if (isExport(document)) return readExport(document, name)
   const entries = readJsonEntries(document, name)
   if (entries !== undefined) return withoutProjects(entries)
@@ -99,7 +117,9 @@ function readJson(text: string, name: string): Source {
 /** The keys of a document, or of the first key set in it; undefined if it has none of a known form. */
 function readJsonEntries(document: object, name: string): SourceEntry[] | undefined {
   if (Array.isArray(document)) {
-    return document.some(isJwk) ? readJwks(document, name) : readKeys(document, name)
+    if (document.some(isJwk)) return readJwks(document, name)
+    const isList = document.every((key) => textOf(Object(key).publicKeyPem) !== '')
+    return isList ? readKeys(document, name) : undefined
   }
   const service = readServiceKeys(document)
   if (service !== undefined) return readServiceEntries(service, name)
@@ -129,7 +149,7 @@ const maxWrappers = 3
 function keySetIn(document: unknown, depth = 0): unknown[] | undefined {
   if (!(document instanceof Object)) return undefined
   const { keys } = Object(document)
-  if (Array.isArray(keys) && (depth === 0 || keys.some(isJwk))) return keys
+  if (Array.isArray(keys) && (keys.some(isJwk) || (depth === 0 && keys.length === 0))) return keys
   if (depth === maxWrappers || Array.isArray(document)) return undefined
   for (const inner of Object.values(document)) {
     const found = keySetIn(inner, depth + 1)
@@ -144,7 +164,7 @@ function readPemMap(members: [kid: string, pem: unknown][], name: string): Sourc
     const place = `${name}, entry ${index + 1}`
     const text = textOf(pem)
     const safeLabel = `${stem(name)} ${index + 1}`
-    return readEntry({ place, label: kid, text: `${kid}\n${text}`, safeLabel }, () => {
+    return readEntry({ place, label: kid, text, safeLabel }, () => {
       const content = convert(Buffer.from(text), place)
       if ('rejection' in content) return content
       const { fields, ...note } = publishedKidOf(kid)
@@ -168,7 +188,9 @@ interface Block {
 }
 
 const begin = /^[\t ]*-----BEGIN ([^-\r\n]+)-----/
-const end = /-----END [^-\r\n]+-----[\t ]*$/
+const end = /-----END [^-\r\n]+-----/
+/** Between blocks that were joined without a line break. */
+const joint = /(-----END [^-\r\n]+-----)[\t ]*(?=-----BEGIN )/g
 
 /**
  * The keys of a text, one per PEM block. The label of a key is the last comment line before its
@@ -181,7 +203,7 @@ function readPemBlocks(text: string, name: string): SourceEntry[] {
     const place = count === 1 ? name : `${name}, block ${index + 1}`
     const fallback = count === 1 ? stem(name) : `${stem(name)} ${index + 1}`
     const label = commentOf(block) ?? fallback
-    const entry = { place, label, text: `${label}\n${block.text}`, safeLabel: fallback }
+    const entry = { place, label, text: block.text, safeLabel: fallback }
     return readEntry(entry, () => readBlock(block, place, count === 1))
   })
 }
@@ -190,7 +212,7 @@ function parseBlocks(text: string): Block[] {
   const blocks: Block[] = []
   let comments: string[] = []
   let open: Block | undefined
-  for (const line of normalizeText(text).text.split('\n')) {
+  for (const line of normalizeText(text).text.replace(joint, '$1\n').split('\n')) {
     const [, kind] = begin.exec(line) ?? []
     if (kind !== undefined) {
       open = { kind, text: '', comments, complete: false }
@@ -224,13 +246,15 @@ function readBlock({ kind, text, complete }: Block, place: string, isOnly: boole
   return convert(Buffer.from(text), place)
 }
 
+/** A line of Markdown, source text, YAML or a shell, or of a description of a certificate. */
+const notComment =
+  /^(?:```|subject=|issuer=|(?:[\da-f]{2}:){5})|<<|[:=]\s*(?:[brf]?["'`]{1,3}|[|>][+-]?)?$/i
+
 function commentOf({ comments }: Block): string | undefined {
   // openssl pkcs12 writes friendlyName without a comment marker, and other attributes after it.
   const named = comments.findLast((line) => line.startsWith('friendlyName:'))
   const last = named ?? comments.at(-1) ?? ''
-  // Not a comment, but YAML, Markdown or a description of a certificate.
-  if (named === undefined && /^(?:```|subject=|issuer=)|[:=]\s*[|>]?[+-]?$/.test(last))
-    return undefined
+  if (named === undefined && notComment.test(last)) return undefined
   const label = last.replace(/^(?:(?:#+|\/\/+|;+|--+)\s?|friendlyName:\s*)/, '').trim()
   return label === '' ? undefined : label
 }

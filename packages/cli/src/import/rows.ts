@@ -121,7 +121,7 @@ export function privateKeyError(entries: readonly SourceEntry[]): CommandError |
   const [first] = found
   if (first === undefined) return undefined
   const others = found.length === 1 ? '' : `, and ${found.length - 1} more`
-  const message = `${first.place} is a private key${others}. Nothing was sent.`
+  const message = `${first.place} holds a private key${others}. Nothing was sent.`
   return new CommandError('refused', message, {
     code: privateKeyCode,
     hints: [

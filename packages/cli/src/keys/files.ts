@@ -1,7 +1,13 @@
-import { createPublicKey, type KeyObject, X509Certificate } from 'node:crypto'
-import { describeKeyStore, detectWrongKind, indirectContent, isJwk } from '@pubring/intake'
+import { type KeyObject, X509Certificate } from 'node:crypto'
+import {
+  contentOf,
+  describeKeyStore,
+  detectWrongKind,
+  indirectContent,
+  isJwk,
+} from '@pubring/intake'
 import { isAlgorithm } from '@pubring/intake/algorithms'
-import { normalizeText } from '@pubring/intake/encoding'
+import { checkCharacters, normalizeText, writePem } from '@pubring/intake/encoding'
 import { type Jwk, publicKeyOf } from '@pubring/intake/jwk'
 import { readServiceKeys, type ServiceKey } from '@pubring/intake/key-service'
 import { findSecret, publicHalfCommand as printPublicHalf } from '@pubring/intake/secrets'
@@ -12,13 +18,16 @@ import { readBytes, sourceName } from '../terminal/files.ts'
 import { quoteForShell, type Terminal } from '../terminal/terminal.ts'
 import { type PublicKeyFile, readJwk, refused } from './jwk.ts'
 
+/** More than a key has in any form; to search a longer text for private keys takes seconds. */
+const maxKeyFileBytes = 1024 * 1024
+
 /**
  * Reads a public key from a file or, for `-`, from standard input. A certificate, an SSH key, a JWK
  * and DER become PEM; any other text is left for the intake to judge. Throws for a private key in
  * any form, so that nothing of it leaves the machine.
  */
 export async function readPublicKeyFile(file: string, terminal: Terminal): Promise<PublicKeyFile> {
-  const bytes = await readBytes(file, terminal)
+  const bytes = await readBytes(file, terminal, maxKeyFileBytes)
   const text = bytes.toString('utf8')
   // The detector reads text: it finds private keys in DER by their base64.
   if (findSecret(isDer(bytes) ? bytes.toString('base64') : text) !== undefined) {
@@ -42,7 +51,9 @@ function publicHalfCommand(file: string, bytes: Buffer): string {
   const command = isDer(bytes)
     ? `openssl pkey -in ${quoted} -pubout`
     : printPublicHalf(bytes.toString('utf8'), quoted)
-  if (command === undefined) return 'export it with the tool that made the key.'
+  if (command === undefined) {
+    return 'export it with the tool that made the key. A symmetric key has none.'
+  }
   return `${command} > ${command.startsWith('ssh-keygen') ? 'key.pub' : 'public.pem'}`
 }
 
@@ -53,7 +64,8 @@ export function isDer(bytes: Buffer): boolean {
 
 /**
  * Converts a certificate, an SSH key, a JWK, the JSON of a key management service or DER to PEM;
- * undefined for any other text. Throws if no public key can be read. The content holds no private key.
+ * undefined for any other text. Throws if no public key can be read, and for bytes that are no text: nothing
+ * says whether they hold a private key.
  */
 export function convertToPem(bytes: Buffer, name: string): PublicKeyFile | undefined {
   if (isDer(bytes)) return convertDer(bytes, name)
@@ -90,8 +102,11 @@ export function convertToPem(bytes: Buffer, name: string): PublicKeyFile | undef
       const said = [`${name} is a JWK; converted to PEM.`, key.note].filter(Boolean).join(' ')
       return { ...key, converted: said }
     }
-    default:
+    default: {
+      const [fault] = checkCharacters(text)
+      if (fault !== undefined) throw refused(fault)
       return undefined
+    }
   }
 }
 
@@ -112,20 +127,14 @@ function convertCertificate(content: Buffer | string, name: string): PublicKeyFi
   return { publicKeyPem, converted: `${name} is a certificate${taken}.` }
 }
 
-/** SPKI, PKCS#1 or a certificate. */
+/** SPKI, PKCS#1 or a certificate. The intake judges a key byte by byte, as in PEM. */
 function convertDer(der: Buffer, name: string): PublicKeyFile {
-  for (const type of ['spki', 'pkcs1'] as const) {
-    try {
-      const publicKeyPem = toPem(createPublicKey({ key: der, format: 'der', type }))
-      return { publicKeyPem, converted: `${name} is DER; converted to PEM.` }
-    } catch {
-      // Try the next form.
-    }
-  }
   const found =
     describeKeyStore(der.toString('utf8')) ?? indirectContent(der, `cat ${quoteForShell(name)}`)
   if (found !== undefined) throw refused({ code: 'invalid_key_file', detail: found })
-  return convertCertificate(der, name)
+  const content = contentOf(der)
+  if (content !== 'PUBLIC KEY' && content !== 'RSA PUBLIC KEY') return convertCertificate(der, name)
+  return { publicKeyPem: writePem(der, content), converted: `${name} is DER; converted to PEM.` }
 }
 
 /** The JWK itself, or the only one of a set; undefined for another document. */

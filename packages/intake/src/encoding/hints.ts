@@ -8,7 +8,7 @@ export function describeMissingPem(text: string): string {
   return `No PEM block was found. ${advice ?? `A public key begins with -----BEGIN PUBLIC KEY----- and ends with -----END PUBLIC KEY-----. To print it: ${commands.exportPublic}`}`
 }
 
-/** Names a YAML document that may hold keys, and says what to do; undefined for any other text. */
+/** Names a document that may hold keys, and says what to do; undefined for any other text. */
 export function describeDocument(text: string): string | undefined {
   return documents.find(([pattern]) => pattern.test(text))?.[1]
 }
@@ -35,6 +35,10 @@ const documents: readonly Hint[] = [
     "This is a ConfigMap of Kubernetes in YAML. To print a text of it: kubectl get configmap NAME -o jsonpath='{.data.KEY}'",
   ],
   declaration,
+  [
+    /^\s*[{[].*[}\]][ \t\r]*\n\s*\{/,
+    `These are several JSON documents. Import them: ${commands.joinJsonLines}`,
+  ],
 ]
 
 const hints: readonly Hint[] = [
@@ -99,10 +103,6 @@ const hints: readonly Hint[] = [
     'This is the name of a key of a cloud: send its public key in PEM.',
   ],
   [/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i, 'This is an id: send the key itself.'],
-  [
-    /^[{[].*[}\]][ \t\r]*\n\s*\{/,
-    `These are several JSON documents. Import them: ${commands.joinJsonLines}`,
-  ],
   [/^[[{]/, 'This looks like damaged JSON: send the key in PEM.'],
   [/^[\w "]+([;,\t])[^\n]*\n[^\n]*\1/, 'This is a table (CSV): send one key of it in PEM.'],
   [

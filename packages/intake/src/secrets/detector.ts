@@ -66,14 +66,16 @@ function findInText(text: string): Secret[] | undefined {
   return undefined
 }
 
-/** Private DER that was decoded as text: its version bytes survive. */
+/** Private DER that was decoded as text: its version comes first, behind a length of one to three bytes. */
 function isDamagedDer(text: string): boolean {
-  if (!text.startsWith('0') || !/[^\t\n\r\x20-\x7e]/.test(text)) return false
-  const version = text.slice(0, 10).indexOf('\x02\x01')
-  if (version < 0) return false
-  return (
-    '\0\x01'.includes(text[version + 2] ?? ' ') && '0\x04\x02'.includes(text[version + 3] ?? ' ')
-  )
+  if (!text.startsWith('0')) return false
+  const places = (text.codePointAt(1) ?? 0) < 0x80 ? [2] : [3, 4]
+  return places.some((at) => {
+    const [version = ' ', next = ' '] = text.slice(at + 2, at + 4)
+    return (
+      text.startsWith('\x02\x01', at) && '\0\x01'.includes(version) && '0\x04\x02'.includes(next)
+    )
+  })
 }
 
 function findInBytes(bytes: Uint8Array): Secret[] | undefined {

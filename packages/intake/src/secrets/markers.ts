@@ -11,6 +11,8 @@ const markers: readonly RegExp[] = [
   /Private-Key:\s*\(\d+ bit/i,
   /privateExponent:/i,
   /<(?:D|P|Q|DP|DQ|InverseQ)>\s*[A-Za-z0-9+/]{16}/,
+  // The type of a key in a key set of Tink.
+  /["'](?:ASYMMETRIC_PRIVATE|SYMMETRIC)["']/,
   // Members of a JWK, or of .NET's RSAParameters in JSON.
   /["'](?:d|p|q|dp|dq|qi|inverseq|k|priv)["']\s*:\s*["'][A-Za-z0-9+/_-]{22}/i,
 ]
