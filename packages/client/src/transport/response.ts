@@ -13,7 +13,7 @@ export type RequestContext = {
 }
 
 /** A successful response, fully read. */
-export type ApiResponse = { status: number; headers: Headers; body: unknown }
+export type ApiResponse = { headers: Headers; body: unknown }
 
 /** Characters of a response: more than a page of the service can have. */
 const maxResponseLength = 64 * 1024 * 1024
@@ -31,7 +31,7 @@ export async function readResponse(
   if (text === undefined) throw unexpectedResponse(response, context)
   const { status, headers } = response
   if (!response.ok) throw responseError(response, text, context)
-  if (status === 204) return { status, headers, body: undefined }
+  if (status === 204) return { headers, body: undefined }
   const body = parseJson(text)
   if (
     typeof body !== 'object' ||
@@ -40,7 +40,7 @@ export async function readResponse(
   ) {
     throw unexpectedResponse(response, context)
   }
-  return { status, headers, body }
+  return { headers, body }
 }
 
 /** Throws on a redirect: following it would send the API key to another host. */

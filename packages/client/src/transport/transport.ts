@@ -182,7 +182,7 @@ async function sendWithRetries(
   }
 }
 
-const noContent: ApiResponse = { status: 204, headers: new Headers(), body: undefined }
+const noContent: ApiResponse = { headers: new Headers(), body: undefined }
 
 /** Whether a retried DELETE found nothing because an earlier attempt succeeded. */
 function isDeleted({ method, path }: Operation, { code }: PubringError): boolean {

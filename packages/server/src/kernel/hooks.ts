@@ -1,28 +1,22 @@
 import { oneFor } from './shared.ts'
 
-/** The features of one program; only its identity counts. */
-interface Program {
-  readonly name: string
-}
-
-/** A point at which a feature lets others take part. */
-interface Hook<Args extends readonly unknown[], Result> {
-  readonly name: string
-  listeners(program: Program): ((...args: Args) => Result)[]
-}
+/** A point at which a feature lets others take part: the listeners of a program, of which only the identity counts. */
+type Hook<Args extends readonly unknown[], Result> = (
+  program: object,
+) => ((...args: Args) => Result)[]
 
 /** Adds a listener to the program. */
-export type Subscription = (program: Program) => void
+export type Subscription = (program: object) => void
 
-export function hook<Args extends readonly unknown[], Result>(name: string): Hook<Args, Result> {
-  return { name, listeners: oneFor<Program, ((...args: Args) => Result)[]>(() => []) }
+export function hook<Args extends readonly unknown[], Result>(): Hook<Args, Result> {
+  return oneFor<object, ((...args: Args) => Result)[]>(() => [])
 }
 
 export function on<Args extends readonly unknown[], Result>(
-  { listeners }: Hook<Args, Result>,
+  hook: Hook<Args, Result>,
   run: (...args: Args) => Result,
 ): Subscription {
-  return (program) => void listeners(program).push(run)
+  return (program) => void hook(program).push(run)
 }
 
 export interface Hooks {
@@ -34,12 +28,12 @@ export interface Hooks {
 }
 
 export function createHooks(subscriptions: readonly Subscription[]): Hooks {
-  const program = { name: 'pubring' }
+  const program = {}
   for (const subscribe of subscriptions) subscribe(program)
   return {
     async run(hook, ...args) {
       const results = []
-      for (const listener of hook.listeners(program)) results.push(await listener(...args))
+      for (const listener of hook(program)) results.push(await listener(...args))
       return results
     },
   }

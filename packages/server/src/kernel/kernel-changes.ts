@@ -28,4 +28,4 @@ export const kernelChanges = {
 export const projectAccepted = hook<
   [tx: Transaction, projectId: string, time: string],
   Promise<PublishedDigests | undefined>
->('project accepted')
+>()

@@ -40,6 +40,4 @@ export const apiKeyChanges = {
 }
 
 /** Ends what depends on a deleted API key; returns the events for the ledger of the system. */
-export const apiKeyDeleted = hook<[tx: Transaction, id: string], Promise<NewEvent[]>>(
-  'API key deleted',
-)
+export const apiKeyDeleted = hook<[tx: Transaction, id: string], Promise<NewEvent[]>>()

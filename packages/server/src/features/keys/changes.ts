@@ -142,17 +142,13 @@ export const keyChanges = {
 export const keyEnded = hook<
   [tx: Transaction, key: KeyRecord, step: 'disable' | 'delete', time: string],
   Promise<NewEvent[]>
->('key ended')
+>()
 
 /** Members of a key change; returns events for the ledger of its project. */
-export const keyChanged = hook<[tx: Transaction, key: KeyRecord], Promise<NewEvent[]>>(
-  'key changed',
-)
+export const keyChanged = hook<[tx: Transaction, key: KeyRecord], Promise<NewEvent[]>>()
 
 /** Reads the replacements of keys of a project, for the states of the keys. */
-export const replacements = hook<[db: Db, projectId: string], Promise<Replacement[]>>(
-  'replacements',
-)
+export const replacements = hook<[db: Db, projectId: string], Promise<Replacement[]>>()
 
 /** What verifiers have reported of the uses of the keys of a project. */
 export interface KeyUses {
@@ -162,10 +158,10 @@ export interface KeyUses {
 }
 
 /** Reads the uses of the keys. */
-export const keyUses = hook<[kernel: Kernel, projectId: string], Promise<KeyUses>>('key uses')
+export const keyUses = hook<[kernel: Kernel, projectId: string], Promise<KeyUses>>()
 
 /** A request submits a key that was accepted, with a proof that it belongs to the caller. */
 export const keySubmitted = hook<
   [context: RequestContext, key: KeyRecord, proof: string | undefined],
   Promise<void>
->('key submitted')
+>()

@@ -43,6 +43,4 @@ export const projectChanges = {
 }
 
 /** Deletes what is bound to a deleted project; returns the events for the ledger of the system. */
-export const projectDeleted = hook<[tx: Transaction, projectId: string], Promise<NewEvent[]>>(
-  'project deleted',
-)
+export const projectDeleted = hook<[tx: Transaction, projectId: string], Promise<NewEvent[]>>()

@@ -24,7 +24,7 @@ export function isPermanentAdmin(access: GivenAccess): boolean {
 export const permanentAdmins = hook<
   [tx: Transaction, change: Pick<RecordChange, 'origin' | 'provider'>],
   Promise<boolean>
->('permanent admins')
+>()
 
 /**
  * Refuses a change of an API key or an access rule that nobody could undo. Throws `last_admin` if it took

@@ -11,7 +11,7 @@ export interface SeenPerson extends Identity {
 }
 
 /** The people who have signed in since a time (ISO 8601). */
-export const peopleSince = hook<[db: Db, since: string], Promise<SeenPerson[]>>('people since')
+export const peopleSince = hook<[db: Db, since: string], Promise<SeenPerson[]>>()
 
 const seenMs = 30 * 24 * 3_600_000
 
