@@ -1,4 +1,3 @@
-import { createPublicKey } from 'node:crypto'
 import { invalidField, PubringError } from '../../errors.ts'
 import { workloadOf } from '../../kernel/access/callers.ts'
 import type { RequestContext } from '../../kernel/access/principal.ts'
@@ -10,9 +9,9 @@ import { tokenDigest } from '../../kernel/ledger/token-uses.ts'
 import { parseId } from '../../kernel/values/ids.ts'
 import { isoTime } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
-import { decodeToken } from '../../tokens/decode.ts'
+import { type DecodedToken, decodeToken } from '../../tokens/decode.ts'
 import { type Finding, failed, passed } from '../../tokens/findings.ts'
-import { isSignedBy } from '../../tokens/signatures.ts'
+import { verifies } from '../../tokens/signatures.ts'
 import { type IssuerKeys, keySourceId } from '../access-rules/issuer-keys.ts'
 import { findAccessRule } from '../access-rules/operations.ts'
 import { isForWorkloads, readWorkloadRules } from '../access-rules/reads.ts'
@@ -188,7 +187,7 @@ export async function requireProof(
   if ('fault' in token) throw invalidProof(token.fault)
   const rule = await findAccessRule(store.reader, voucher.ruleId)
   if (!isForWorkloads(rule)) throw notFound('access_rule_not_found')
-  const verify = () => checkPossession(token.text, key)
+  const verify = () => checkPossession(token, key)
   const { steps, grant } = await examineSubjectToken(token, rule, { verify, nowMs: clock.now() })
   if (grant === undefined) throw invalidProof(steps.at(-1)?.detail ?? '')
   if (grant.successor === key.thumbprint) return
@@ -196,13 +195,10 @@ export async function requireProof(
 }
 
 /** Verifies the proof by the algorithm that the key is registered for. */
-async function checkPossession(
-  text: string,
-  { publicKeyPem, jwsAlgorithm }: KeyRecord,
-): Promise<Finding> {
-  return (await isSignedBy(text, createPublicKey(publicKeyPem), jwsAlgorithm))
+async function checkPossession(token: DecodedToken, key: KeyRecord): Promise<Finding> {
+  return (await verifies(token, key))
     ? passed('The new key verifies the signature.')
-    : failed(`The new key does not verify it by ${jwsAlgorithm}, its algorithm here.`)
+    : failed(`The new key does not verify it by ${key.jwsAlgorithm}, its algorithm here.`)
 }
 
 function invalidProof(detail: string): PubringError {
