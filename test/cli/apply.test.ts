@@ -137,7 +137,7 @@ describe('pubring apply', () => {
       code: 66,
       stdout: '',
       stderr: expect.stringMatching(
-        /^pubring: .*broken.yaml is not valid JSON or YAML \(line \d\)\.\nhint: \{"project"/,
+        /^pubring: .*broken.yaml is not valid JSON or YAML \(line \d\)\.\nhint: For example: \{"project"/,
       ),
     })
   })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { noteBackup } from '../../packages/server/src/kernel/storage/sqlite/file.ts'
 import { readVersion } from '../../packages/server/src/runtime/version.ts'
-import { openConsole } from '../support/console/console.ts'
+import { openConsole, openStranger, phone } from '../support/console/console.ts'
 
 const console_ = await openConsole()
 const file = join(console_.server.folder, 'data/pubring.db')
@@ -49,4 +49,10 @@ test('without its database it says that changes fail and which keys verifiers ge
   renameSync(`${file}.away`, file)
   await page.getByText('by the database').waitFor()
   expect(await textOf('Key sets')).toContain('Fresh')
+})
+
+test('the page of errors fits a phone', async () => {
+  const errors = await openStranger(console_, phone)
+  await errors.goto(`${console_.server.url}/docs/errors#weak_key`)
+  expect(await errors.evaluate('document.documentElement.scrollWidth > screen.width')).toBe(false)
 })

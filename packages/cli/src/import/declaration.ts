@@ -10,7 +10,8 @@ import { readBytes, sourceName } from '../terminal/files.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { convert, type KeyRecord, readEntry, readKeyRecord, type SourceEntry } from './entry.ts'
 
-const example = '{"project": "payments", "keys": [{"label": "spring", "file": "spring.pem"}]}'
+const example =
+  'For example: {"project": "payments", "keys": [{"label": "spring", "file": "spring.pem"}]}'
 
 interface DeclaredKey {
   entry: SourceEntry

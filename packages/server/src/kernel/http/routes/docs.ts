@@ -67,25 +67,27 @@ function asHtml(markdown: string): string {
   return escaped.replace(/`([^`]*)`/g, '<code>$1</code>')
 }
 
-/** The page that the `type` of a problem links to. */
+/** The page that the `type` of a problem links to; readable at every width without CSS, which its CSP blocks. */
 function errorPage(): string {
-  const rows = Object.entries(errorTable).map(
+  const entries = Object.entries(errorTable).map(
     ([code, { status, title, advice }]) =>
-      `<tr id="${code}"><td><code>${code}</code></td><td>${status}</td><td>${title}</td><td>${asHtml(advice)}</td></tr>`,
+      `<dt id="${code}"><b><code>${code}</code></b> (${status}): ${title}</dt><dd><p>${asHtml(advice)}</p></dd>`,
   )
   return `<!doctype html>
 <html lang="en">
-<head><meta charset="utf-8"><title>Errors of the Pubring API</title></head>
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark">
+<title>Errors of the Pubring API</title>
+</head>
 <body>
 <h1>Errors</h1>
 <p>Every error is a problem details object (RFC 9457). Programs should compare its <code>code</code>;
 its <code>detail</code> says what to do.</p>
-<table>
-<thead><tr><th>code</th><th>status</th><th>title</th><th>what to do</th></tr></thead>
-<tbody>
-${rows.join('\n')}
-</tbody>
-</table>
+<dl>
+${entries.join('\n')}
+</dl>
 </body>
 </html>
 `
