@@ -102,6 +102,7 @@ describe('every reader takes', () => {
   test.each<[string, (key: TestKey) => string]>([
     ['a JWK', (key) => JSON.stringify(jwkOf(key))],
     ['a JWKS', (key) => JSON.stringify({ keys: [jwkOf(key)] })],
+    ['a JWK with nulls', (key) => JSON.stringify(jwkOf(key, { use: null, alg: null, exp: null }))],
     ['an SSH key', sshOf],
     ['JSON of AWS', (key) => JSON.stringify({ KeyId: 'a', PublicKey: base64Of(key.publicKeyPem) })],
     ['JSON of transit', (key) => transit(key.publicKeyPem)],
@@ -137,6 +138,12 @@ const ec: Record<string, unknown> = jwkOf(ecKey())
 const ed: Record<string, unknown> = jwkOf(edKey())
 const manifest = (kind: string, text: string) =>
   `apiVersion: v1\nkind: ${kind}\ndata:\n  key.pem: |\n${text.replaceAll(/^/gm, '    ')}\n`
+
+test('a member that is null is absent', () => {
+  const none = { use: null, alg: null, kid: null, key_ops: null, exp: null, x5c: null, d: null }
+  const { detail } = rejected(JSON.stringify({ ...ec, ...none })).faults[0]
+  expect(detail).toMatch(/^This is a JWK\. Convert it: /)
+})
 
 /** Faults of JWKs. */
 test.each<[object, RegExp]>([
@@ -176,7 +183,24 @@ test.each<[string, string, RegExp]>([
   ['parameters', pem.replaceAll('PUBLIC KEY', 'DH PARAMETERS'), /holds no public key/],
   ['PKCS#7 in base64', base64Of(fixture('formats/n30-pkcs7.pem')), /base64 of a PKCS#7 bundle/],
   ['a key store of Java', `${'\ufffd'.repeat(4)}\0\0\0\x02`, /\(JKS\).* keytool/],
-  ['a discovery document', JSON.stringify({ jwks_uri: 'https://a' }), /discovery document/],
+  ['a discovery document', JSON.stringify({ jwks_uri: 'https://a' }), /curl .* pubring import -$/],
+  ['the header of a request', 'Bearer eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJhIn0.AA', /This is a token/],
+  ['the error of aws', '\nAn error occurred (NotFoundException) when', /error message of a comm/],
+  ['the error of gcloud', 'ERROR: (gcloud.kms.keys) NOT_FOUND: a', /error message of a command/],
+  [
+    'the text of aws',
+    `RSA_2048\tarn:aws:kms:a\tRSA_2048\nA\tB\n`,
+    /get-public-key .* --output json/,
+  ],
+  ['the address of a key', 'https://a.vault.azure.net/keys/a/1', /name of a key of a cloud/],
+  ['a key of Ruby', '#<OpenSSL::PKey::EC:0x000078 oid=id-ecPublicKey>', /unconverted object/],
+  ['PEM in base64 in JSON', JSON.stringify({ data: btoa(pem) }), /base64 of a whole PEM file/],
+  ['a key of another cloud', JSON.stringify({ KeyId: 'a', PublicKey: pem }), /that contains PEM/],
+  [
+    'the name of a key',
+    '{"KeyMetadata": {"Arn": "arn:aws:kms:a"}}',
+    /names a key .*get-public-key/,
+  ],
   ['an LFS pointer', 'version https://git-lfs.github.com/spec/v1\noid sha256:0\n', /git lfs pull/],
   ['a DID', 'did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK', /This is a DID/],
   ['minisign', `untrusted comment: a\nRWQf6LRC`, /minisign/],

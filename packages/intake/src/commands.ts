@@ -35,7 +35,7 @@ export const commands = {
   /** An SPKI header before the 32 bytes of an Ed25519 key, which `read` writes. */
   convertEd25519: (read: string) =>
     `(echo MCowBQYDK2VwAyEA | base64 -d; ${read}) | openssl pkey -pubin -inform DER -pubout`,
-  printKeyOfAws: 'aws kms get-public-key --key-id ID',
+  printKeyOfAws: 'aws kms get-public-key --key-id ID --output json',
   convertPkcs12: 'openssl pkcs12 -in store.p12 -nokeys -clcerts | openssl x509 -pubkey -noout',
   convertJks:
     'keytool -exportcert -rfc -keystore store.jks -alias ALIAS | openssl x509 -pubkey -noout',
@@ -47,8 +47,8 @@ export const commands = {
     `perl -MMIME::Base64 -0777 -ne 's/\\\\[rn]//g; print decode_base64($1) if /BEGIN .*?-----(.*?)-----/s' ${file}`,
   /** Imports a JWKS, or a JSON object of certificates. */
   importKeys: (file: string) => `pubring import ${file}`,
-  importDiscovered: 'pubring import "$(jq -r .jwks_uri key.json)"',
-  importServiceAccount: 'pubring import "$(jq -r .client_x509_cert_url key.json)"',
+  /** Imports what is at the address in a member of the document. */
+  importFrom: (member: string) => `curl -fsS "$(jq -r .${member} key.json)" | pubring import -`,
   applyKeys: 'pubring apply keys.json',
   convertFirstCertificate: `node -p "Object.values(require('./certs.json'))[0]" | openssl x509 -pubkey -noout`,
 } as const

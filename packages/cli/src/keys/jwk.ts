@@ -2,6 +2,7 @@ import type { KeyObject } from 'node:crypto'
 import { jwkFault } from '@pubring/intake'
 import { type Algorithm, isAlgorithm } from '@pubring/intake/algorithms'
 import { type Jwk, normalizedMembers, publicKeyOf } from '@pubring/intake/jwk'
+import { withoutNulls } from '@pubring/intake/key-service'
 import { present } from '@pubring/server/runtime/present'
 import { CommandError } from '../terminal/failures.ts'
 
@@ -33,7 +34,8 @@ export function refused({ code, detail }: { code: string; detail: string }): Com
  * Reads a JWK. Numbers with padding or with superfluous or missing zeros are normalized (RFC 7518). Throws
  * an error that says which member is at fault.
  */
-export function readJwk(jwk: Jwk): PublicKeyFile {
+export function readJwk(document: Jwk): PublicKeyFile {
+  const jwk = withoutNulls(document)
   const fault = jwkFault(jwk)
   if (fault !== undefined) throw refused(fault)
   const key = publicKeyIn(jwk)
@@ -77,8 +79,7 @@ function validityOf({
     note: `A JWK ${which} is registered inactive.`,
   })
   const nowSeconds = Date.now() / 1000
-  if (revoked !== undefined && revoked !== null && revoked !== false)
-    return inactive('that is revoked')
+  if (revoked !== undefined && revoked !== false) return inactive('that is revoked')
   if (nbf !== undefined && Number(nbf) > nowSeconds) return inactive('whose nbf is not reached')
   if (exp === undefined) return {}
   if (Number(exp) <= nowSeconds) return inactive('whose exp has passed')

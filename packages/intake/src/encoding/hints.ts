@@ -44,15 +44,13 @@ const documents: readonly Hint[] = [
 const hints: readonly Hint[] = [
   [/%0[AaDd]|%2[BbFf0]|BEGIN(%20|\+)/, 'The text is URL-encoded: decode it.'],
   [/^LS0tLS1CRUdJTi/, `This is base64 of a whole PEM file. Decode it: ${commands.decodeBase64}`],
-  [/LS0tLS1CRUdJTi/, 'It contains base64 of a whole PEM file: decode that part.'],
-  [/^https?:\/\//i, 'This is an address: fetch it and send the key in PEM.'],
   [
-    /^ey[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*(\.|$)/,
+    /^(?:Bearer )?ey[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*(\.|$)/,
     'This is a token: send the public key that verifies it.',
   ],
   [/^ey[\w+/-]+=*$/, `This is base64 of JSON. Decode it: ${commands.decodeBase64}`],
   [
-    /^(?:[a-z]+: (?:\(\d+\)|\S+: )|unable to load|fatal:)/,
+    /^(?:[a-z]+: (?:\(\d+\)|\S+: )|unable to load|fatal:|(?:An )?error\b)/i,
     'This is the error message of a command: correct what it says.',
   ],
   [/^<(?:!doctype|html)/i, 'This is a web page: send the key in PEM.'],
@@ -66,7 +64,7 @@ const hints: readonly Hint[] = [
     'This is a description by pkcs11-tool: repeat the command with --read-object --type pubkey.',
   ],
   [
-    /^(?:(?:undefined|null|none|nil|\[object \w+\]|\$\{?\w+\}?|\{\{.*\}\}|<[a-z][^<>]*>)$|Sun \w+ public key|&\{|(?=\w*Key)\w+ \{)/i,
+    /^(?:(?:undefined|null|none|nil|\[object \w+\]|\$\{?\w+\}?|\{\{.*\}\}|#?<[a-z][^<>]*>)$|Sun \w+ public key|&\{|(?=\w*Key)\w+ \{)/i,
     'This is an unset variable or an unconverted object: check the program that sends the key.',
   ],
   [
@@ -95,13 +93,14 @@ const hints: readonly Hint[] = [
     'This is an API key of Pubring, a secret. If others could read it, delete it and create another.',
   ],
   [
-    /^arn:aws[\w-]*:kms:/,
-    `This is the name of a key of AWS KMS. Print it: ${commands.printKeyOfAws}`,
+    /^(?:\w+\t)?arn:aws[\w-]*:kms:/,
+    `This names a key of AWS KMS. Print it: ${commands.printKeyOfAws}`,
   ],
   [
     /^(?:projects\/.*\/cryptoKeys\/|https:\/\/[\w-]+\.vault\.azure\.)/,
     'This is the name of a key of a cloud: send its public key in PEM.',
   ],
+  [/^https?:\/\//i, 'This is an address: fetch it and send the key in PEM.'],
   [/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i, 'This is an id: send the key itself.'],
   [/^[[{]/, 'This looks like damaged JSON: send the key in PEM.'],
   [/^[\w "]+([;,\t])[^\n]*\n[^\n]*\1/, 'This is a table (CSV): send one key of it in PEM.'],

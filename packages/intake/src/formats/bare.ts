@@ -23,8 +23,11 @@ export function describeBareKey(text: string): string | undefined {
   return advice && `This is the base64 of ${advice}`
 }
 
-/** Says how to extract a public key whose base64 stands first in a text, such as JSON of a cloud. */
+/** Says how to extract a public key whose base64, or that of its PEM, is in a text, such as JSON of a cloud. */
 export function describeEmbeddedKey(text: string, file: string): string | undefined {
+  if (/LS0tLS1CRUdJTi/.test(text)) {
+    return 'It contains base64 of a whole PEM file: decode that part.'
+  }
   const base64 = new RegExp(embeddedKey).exec(text)?.[0] ?? ''
   const bytes = Buffer.from(base64, 'base64')
   const content = contentOf(bytes)

@@ -3,6 +3,7 @@ import { type Jwk, textOf } from '../kinds/public-jwk.ts'
 import { parseJson } from '../secrets/markers.ts'
 import { describeEmbeddedKey } from './bare.ts'
 import { isJwk, jwkFault } from './jwk.ts'
+import { withoutNulls } from './key-service.ts'
 
 /** Says what to do with JSON, also in one or two JSON strings, in place of PEM; undefined for other texts. */
 export function describeJson(body: string, nesting = 0): string | undefined {
@@ -25,7 +26,7 @@ const documents: readonly {
   {
     name: 'a discovery document',
     has: ({ jwks_uri }) => jwks_uri !== undefined,
-    advice: `Its key set is at its jwks_uri. Import that: ${commands.importDiscovered}`,
+    advice: `Its key set is at its jwks_uri. Import that: ${commands.importFrom('jwks_uri')}`,
   },
   {
     name: 'an export of pubring',
@@ -54,7 +55,7 @@ const documents: readonly {
   {
     name: 'a service account of Google',
     has: ({ client_x509_cert_url }) => client_x509_cert_url !== undefined,
-    advice: `Its certificates are at its client_x509_cert_url. Import them: ${commands.importServiceAccount}`,
+    advice: `Its certificates are at its client_x509_cert_url. Import them: ${commands.importFrom('client_x509_cert_url')}`,
   },
 ]
 
@@ -72,7 +73,7 @@ function nameOf(value: object): string {
 }
 
 function describeValue(value: object, text: string): string {
-  const members: Jwk = { ...value }
+  const members: Jwk = withoutNulls(value)
   const document = documents.find(({ has }) => has(members))
   const name = document === undefined ? nameOf(value) : `This is ${document.name}`
   if (document?.advice !== undefined) return `${name}. ${document.advice}`
@@ -103,8 +104,14 @@ function describeValue(value: object, text: string): string {
   if (isFilled(members.error) || isFilled(members.errors)) {
     return 'This is an error message. The request for the key failed: correct that.'
   }
+  if (serviceName.test(text)) {
+    return `${name} that names a key of a key management service. Send the JSON of the key: aws kms get-public-key, gcloud kms keys versions get-public-key or az keyvault key show.`
+  }
   return `${name}. Send the public key in PEM. To print it: ${commands.exportPublic}`
 }
+
+/** Part of the name that AWS, Google or Azure gives a key. */
+const serviceName = /arn:aws[\w-]*:kms:|\/cryptoKeyVersions\/|\.vault\.azure\.\w+\/keys\//
 
 /** Deeper values are not searched. */
 const maxDepth = 8
@@ -120,7 +127,7 @@ function describeKeySet(keys: readonly unknown[]): string {
   const name = `This is a key set (JWKS) with ${keys.length === 1 ? 'one key' : `${keys.length} keys`}`
   const [first] = keys
   if (typeof first !== 'object' || first === null) return `${name}. Send one public key in PEM.`
-  const jwk: Jwk = { ...first }
+  const jwk = withoutNulls(first)
   const fault = jwkFault(jwk, `${name}. The first is a JWK`)
   if (fault !== undefined) return fault.detail
   const convert = `convert ${keys.length === 1 ? 'it' : 'the first'}: ${commands.convertFirstJwk}`

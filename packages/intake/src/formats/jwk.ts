@@ -4,6 +4,7 @@ import { base64urlToBigInt, fixedBytes } from '../encoding/bytes.ts'
 import { requiredMembers } from '../encoding/jwk.ts'
 import { decodePoint, type JoseCurve, joseCurves } from '../kinds/curves.ts'
 import { isSignatureUse, type Jwk, textOf } from '../kinds/public-jwk.ts'
+import { withoutNulls } from './key-service.ts'
 
 /** Why a JWK cannot be registered. */
 interface JwkFault {
@@ -26,7 +27,8 @@ export function isJwk(value: unknown): value is Jwk {
  * The first fault that keeps a JWK from being registered, found in its members before its numbers are
  * checked. `name` begins the sentence.
  */
-export function jwkFault(jwk: Jwk, name = 'This is a JWK'): JwkFault | undefined {
+export function jwkFault(document: Jwk, name = 'This is a JWK'): JwkFault | undefined {
+  const jwk = withoutNulls(document)
   const required = membersOfType.get(jwk.kty)
   if (required === undefined) return typeFault(jwk.kty, name)
   const [code, problem] =
@@ -73,7 +75,7 @@ function purposeProblem({ use, key_ops, alg, exp, nbf }: Jwk): Problem | undefin
   if (!isSignatureUse(use)) {
     return ['not_for_signatures', 'that does not verify tokens: its use is not “sig”.']
   }
-  if (key_ops != null && !(Array.isArray(key_ops) && key_ops.includes('verify'))) {
+  if (key_ops !== undefined && !(Array.isArray(key_ops) && key_ops.includes('verify'))) {
     return ['not_for_signatures', 'that does not verify tokens: its key_ops have no “verify”.']
   }
   if (alg !== undefined && !isAlgorithm(alg)) {

@@ -26,6 +26,11 @@ function membersOf(value: unknown): Members {
   return typeof value === 'object' && value !== null ? { ...value } : {}
 }
 
+/** The members that say anything: tools print a null for each that a key of another type has. */
+export function withoutNulls(members: object): Members {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null))
+}
+
 /** Commands that create a key that signs, and change one. */
 const aws = 'aws kms create-key --key-usage SIGN_VERIFY --key-spec ECC_NIST_P256'
 const google =
@@ -38,7 +43,10 @@ const misfit = (problem: string | false, command: string) =>
   problem ? { fault: `${problem}. Create a key that signs: ${command}` } : {}
 
 function readAws({ KeyId, PublicKey, KeyUsage = 'SIGN_VERIFY' }: Members) {
-  if (KeyId === undefined || typeof PublicKey !== 'string') return undefined
+  // Other services write PEM here.
+  if (KeyId === undefined || typeof PublicKey !== 'string' || /-----/.test(PublicKey)) {
+    return undefined
+  }
   const usages = ['ENCRYPT_DECRYPT', 'KEY_AGREEMENT', 'GENERATE_VERIFY_MAC']
   const usage = usages.find((each) => each === KeyUsage) ?? 'not SIGN_VERIFY'
   return {
@@ -72,11 +80,9 @@ function readAzure(document: Members) {
   const end = typeof exp === 'number' ? exp * 1_000 : Date.parse(String(expires ?? ''))
   const signs =
     !Array.isArray(operations) || operations.some((name) => /^(sign|verify)$/.test(name))
-  // The tool prints a null for each member that another type of key has.
-  const filled = Object.fromEntries(Object.entries(jwk).filter(([, value]) => value !== null))
   return {
     name: 'a key of Azure Key Vault',
-    keys: [{ jwk: { ...filled, kty: kty.replace(/-HSM$/, '') } }],
+    keys: [{ jwk: { ...withoutNulls(jwk), kty: kty.replace(/-HSM$/, '') } }],
     ...(enabled === false && {
       fault: `that is disabled. Enable it, and print it again: ${azure('set-attributes')} --enabled true`,
     }),
