@@ -54,12 +54,19 @@ test.each([
   expect(codeOf(convert(file(`formats/${name}`))[0]?.pem ?? '')).toBe(code)
 })
 
-test('the console refuses a damaged JWK', () => {
-  expect(() => convert(JSON.stringify(withoutExponent))).toThrow(/JWK is damaged/)
+test('the console says that a certificate is cut off', () => {
+  const cut = file('material/cert_valid.pem').replace(/\n.*\n(?=-----END)/, '\n')
+  expect(() => convert(cut)).toThrow('The certificate is damaged. Copy all of it.')
 })
 
 test.each([
   spki.replaceAll('PUBLIC KEY', 'CERTIFICATE'),
+  file('keys/wrongtype/csr.pem').replaceAll('CERTIFICATE REQUEST', 'CERTIFICATE'),
+  JSON.stringify(withoutExponent),
+  JSON.stringify({ keys: [{ ...jwk, crv: 'P256' }] }),
+  JSON.stringify({ ...withoutExponent, n: 'ab'.repeat(256), e: 'AQAB' }),
+  JSON.stringify({ keys: [] }),
+  `${JSON.stringify(jwk)},`,
   spki.replaceAll('PUBLIC KEY', 'EC PUBLIC KEY'),
   file('formats/n13-x5c-as-public-key.pem'),
   JSON.stringify([jwk, jwk]),

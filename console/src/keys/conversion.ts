@@ -1,5 +1,5 @@
 import { readServiceKeys, type ServiceKeys } from '@pubring/intake/key-service'
-import { decodeHex } from '@pubring/intake/secrets'
+import { decodeHex, parseJson } from '@pubring/intake/secrets'
 import { decodeBase64, type Element, readChildren, readElement, toPem } from './der.ts'
 import { readKeyFile } from './file.ts'
 import {
@@ -28,8 +28,8 @@ export type Conversion = {
 
 /**
  * The public keys of a certificate, a public JWK or JWKS, an OpenSSH public key, base64, hexadecimal or
- * the assignment of a variable; none if the text is something else. The service checks the keys; a
- * certificate is not verified. Throws an error for the user if the text cannot be read.
+ * the assignment of a variable; none if the text is something else or damaged: the service says what it
+ * is. It checks the keys; a certificate is not verified. Throws an error for the user if one is cut off.
  */
 export function convert(text: string): Conversion[] {
   if (/^\s*[{[]/.test(text)) return convertJson(text)
@@ -69,15 +69,13 @@ function unwrap(text: string): { from: Conversion['from']; content: string } | u
 function convertCertificate(body: string): Conversion[] {
   const bytes = decodeBase64(body)
   const certificate = bytes && readElement(bytes, 0)
+  if (certificate === undefined) throw new Error('The certificate is damaged. Copy all of it.')
   const tbs = bytes && certificate && readChildren(bytes, certificate)?.[0]
   const fields = bytes && tbs && readChildren(bytes, tbs)
-  // The service says what a block with a wrong label contains.
-  if (fields?.[0]?.tag === 0x06) return []
   // version [0], serial number, signature, issuer, validity, subject, then the key.
   const [subject, key] = fields?.slice(fields[0]?.tag === 0xa0 ? 5 : 4) ?? []
-  if (bytes === undefined || subject === undefined || key?.tag !== 0x30) {
-    throw new Error('The certificate is damaged. Copy all of it.')
-  }
+  // The service says what a block with a wrong label contains.
+  if (bytes === undefined || subject === undefined || key?.tag !== 0x30) return []
   const label = commonName(bytes, subject)
   const pem = toPem(bytes.subarray(key.start, key.to), 'PUBLIC KEY')
   return [{ from: 'certificate', pem, ...(label && { label }) }]
@@ -101,37 +99,32 @@ function convertJson(text: string): Conversion[] {
   if (!isObject(value)) return []
   const service = readServiceKeys(value)
   if (service !== undefined) return convertServiceKeys(service)
-  const { keys, kty } = value
-  if (keys === undefined) return kty === undefined ? [] : [convertJwk(value)]
-  if (!Array.isArray(keys)) throw new Error('The keys of this JWKS are not an array.')
-  const errors: unknown[] = []
-  const converted = keys.flatMap((key) => {
-    try {
-      return [convertJwk(Object(key))]
-    } catch (error) {
-      errors.push(error)
-      return []
-    }
-  })
-  if (converted.length === 0) throw errors[0] ?? new Error('This JWKS has no keys.')
-  return converted
+  const { keys } = value
+  return Array.isArray(keys) ? keys.flatMap((key) => convertJwk(Object(key))) : convertJwk(value)
 }
 
 /** The versions of a key, or the one that has a kid; the service takes any other single key as it is. */
 function convertServiceKeys({ name, keys, fault }: ServiceKeys): Conversion[] {
   if (fault !== undefined || (keys.length === 1 && keys.every((key) => 'pem' in key))) return []
   const from = name.replace(/^a /, '')
-  return keys.map((key) => ({
-    ...('pem' in key ? { pem: key.pem } : convertJwk(key.jwk)),
-    from,
-    ...(key.version && { version: key.version }),
-  }))
+  return keys.flatMap((key) =>
+    ('pem' in key ? [{ pem: key.pem }] : convertJwk(key.jwk)).map((conversion) => ({
+      ...conversion,
+      from,
+      ...(key.version && { version: key.version }),
+    })),
+  )
 }
 
-function convertJwk(jwk: Record<string, unknown>): Conversion {
+function convertJwk(jwk: Record<string, unknown>): Conversion[] {
   const { kid } = jwk
-  const pem = jwkKey(jwk)
-  return { from: 'JWK', pem, ...(typeof kid === 'string' && kid !== '' && { kid }) }
+  try {
+    const pem = jwkKey(jwk)
+    return [{ from: 'JWK', pem, ...(typeof kid === 'string' && kid !== '' && { kid }) }]
+  } catch {
+    // The service says which member is at fault.
+    return []
+  }
 }
 
 /** The key of a public JWK (RFC 7517, RFC 7518 section 6, RFC 8037, draft-ietf-cose-dilithium). */
@@ -143,17 +136,7 @@ function jwkKey({ kty, crv, alg, n, e, x, y, pub }: Record<string, unknown>): st
   }
   if (kty === 'OKP' && isRawAlgorithm(crv)) return rawPem(crv, memberBytes(x))
   if (kty === 'AKP' && isRawAlgorithm(alg)) return rawPem(alg, memberBytes(pub))
-  throw new Error(
-    'This is a JWK of a kind that Pubring does not accept. Use an RSA, EC (P-256, P-384, P-521), Ed25519 or ML-DSA key.',
-  )
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (cause) {
-    throw new Error('This looks like a JWK, but is not valid JSON.', { cause })
-  }
+  throw new Error('not a kind of key that Pubring accepts')
 }
 
 /** An OpenSSH public key (RFC 4253 section 6.6, RFC 5656, RFC 8709), with its comment. */

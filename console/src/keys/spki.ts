@@ -54,10 +54,11 @@ function encodeInteger(bytes: Uint8Array): Uint8Array {
 
 const encodeOid = (name: keyof typeof oids) => encodeElement(0x06, decodeHex(oids[name]))
 
-/** The bytes of a member of a JWK, with leading zeros up to `length`; throws if it has none. */
+/** The bytes of a member of a JWK, with leading zeros up to `length`; throws if it is not base64url. */
 export function memberBytes(value: unknown, length = 0): Uint8Array {
-  const bytes = typeof value === 'string' ? decodeBase64(value) : undefined
-  if (bytes === undefined) throw new Error('The JWK is damaged: a member is missing or invalid.')
+  const isHex = typeof value === 'string' && /^(?:0x)?[0-9a-f]{64,}$/i.test(value)
+  const bytes = typeof value === 'string' && !isHex ? decodeBase64(value) : undefined
+  if (bytes === undefined) throw new Error('a member is missing or not base64url')
   const padding = Math.max(0, length - bytes.length)
   return Uint8Array.from([...new Uint8Array(padding), ...bytes])
 }
