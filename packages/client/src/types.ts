@@ -209,13 +209,13 @@ export type Rotation = {
   to: string
   /** Seconds that tokens are valid: the most that `exp` minus `iat` is. The old key stays active for as long after the rotation is finished. */
   tokenLifetime: number
-  /** `spreading`: not every verifier knows the new key yet, or it is inactive. `overlapping`: every verifier that honors the cache headers knows both: let signers use the new one. `finished`: the end of the old key is set, or it is off or deleted. `abandoned`: given up, without any change of the keys. */
+  /** `spreading`: not every verifier knows the new key yet, or it is inactive, superseded or compromised. `overlapping`: every verifier that honors the cache headers knows both: let signers use the new one. `finished`: the end of the old key is set, or it is off or deleted. `abandoned`: given up, without any change of the keys. */
   state: 'spreading' | 'overlapping' | 'finished' | 'abandoned'
   createTime: string
   updateTime: string
   /** Who requested the change: an API key, a person, a workload, a JWT key that proved itself (`jwtKeyId`) or the holder of a registration link; otherwise Pubring itself or a command on the server. */
   startedBy: Actor
-  /** From this time on, every verifier that honors the cache headers knows the new key; absent if that is inactive. */
+  /** From this time on, every verifier that honors the cache headers knows the new key; absent if that is inactive, superseded or compromised. */
   convergedTime?: string
   /** When the old key expires. */
   expireTime?: string

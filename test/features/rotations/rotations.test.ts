@@ -296,17 +296,31 @@ describe('a change of the keys by hand', () => {
     expect((await server.send('DELETE', `${scene.url}/${id}`)).json().code).toBe('rotation_ended')
   })
 
-  test('of the new key: the rotation cannot be finished while it is off', async () => {
+  test.each([
+    ['off', { active: false }],
+    ['compromised', { expireTime: '2099-01-01T00:00:00Z', reason: 'compromised' }],
+    ['about to end for another key', { expireTime: '2099-01-01T00:00:00Z', reason: 'superseded' }],
+  ])('of the new key: the rotation cannot be finished while it is %s', async (_state, patch) => {
     const scene = await server.scene()
     const { id } = await server.start(scene)
     server.clock.advance(convergenceMs)
-    await patchKey(server, scene.to, { active: false }, scene.project.keys)
+    await patchKey(server, scene.to, patch, scene.project.keys)
     const rotation = await server.get(scene, id)
     expect(rotation.state).toBe('spreading')
     expect(rotation).not.toHaveProperty('convergedTime')
     const refused = await server.finish(scene, id)
     expect(refused.json().code).toBe('rotation_not_ready')
     expect((await server.states(scene))[scene.from]).toBe('current')
+  })
+
+  test('of the new key: once the rotation is finished, its end makes the old key no current one', async () => {
+    const scene = await server.scene()
+    const { id } = await server.start(scene)
+    server.clock.advance(convergenceMs)
+    expect((await server.finish(scene, id)).statusCode).toBe(200)
+    const end = { expireTime: '2099-01-01T00:00:00Z', reason: 'superseded' }
+    await patchKey(server, scene.to, end, scene.project.keys)
+    expect(await server.states(scene)).toEqual({ [scene.from]: 'previous', [scene.to]: 'current' })
   })
 
   test('of the new key: its deletion abandons the rotation, and the project can be deleted', async () => {

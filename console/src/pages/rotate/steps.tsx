@@ -41,9 +41,9 @@ export function RotationSteps({ project, keys, rotation }: StepsProps) {
         {step === 1 && (
           <>
             <NewKeyInstructions projectId={project.id} kid={rotation.to} />
-            {newKey?.active === false && (
+            {newKey && rotation.convergedTime === undefined && (
               <Notice tone="warning">
-                The new key is not active.{' '}
+                The new key cannot take over.{' '}
                 <TextLink href={`/projects/${project.id}/keys/${newKey.id}`}>Its page</TextLink>{' '}
                 says why, and what to do.
               </Notice>

@@ -141,9 +141,9 @@ async function proceed(
   const { tokenLifetime = before } = flags
   if (tokenLifetime !== before) await client.rotations.update(project, id, { tokenLifetime })
   if (convergedTime === undefined) {
-    throw new CommandError('conflict', 'The new key is inactive.', {
+    throw new CommandError('conflict', 'The new key is inactive, or has to be replaced itself.', {
       code: 'key_inactive',
-      hints: [`To activate it: ${projectCommandLine(session, 'key activate', to)}`],
+      hints: [`To see why: ${projectCommandLine(session, 'key show', to)}`],
     })
   }
   await waitUntil(session, Date.parse(convergedTime), signal)

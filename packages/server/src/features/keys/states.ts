@@ -36,13 +36,18 @@ export function hasEnded(
   return outcome !== undefined || from === undefined || !isActive(from, time)
 }
 
-/** The time from which every verifier knows the new key; undefined if it is not active. */
+/**
+ * The time from which every verifier knows the new key; undefined if it is not active, or must be replaced itself
+ * before the rotation has ended.
+ */
 export function takeoverTime(
-  { toKid }: Replacement,
+  { toKid, outcome }: Replacement,
   { keys, time, jwksMaxAge }: KeySituation,
 ): string | undefined {
   const to = keys.find(({ id }) => id === toKid)
-  return to && isActive(to, time) ? activationConvergedTime(to, jwksMaxAge) : undefined
+  if (to === undefined || !isActive(to, time)) return undefined
+  const isFit = outcome !== undefined || to.endReason === undefined
+  return isFit ? activationConvergedTime(to, jwksMaxAge) : undefined
 }
 
 /** Everything that the states of the keys of a project depend on. */

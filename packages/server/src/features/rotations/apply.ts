@@ -163,7 +163,7 @@ function requireReady(rotation: RotationRecord, situation: KeySituation): void {
   throw new PubringError(
     'rotation_not_ready',
     ready === undefined
-      ? 'The new key is deactivated, expired or deleted: without the old one, no token would verify. Activate it, or abandon the rotation.'
+      ? 'The new key is deactivated, expired or deleted, or ends as superseded or compromised: without the old one, no token would verify. Activate it or clear its end, or abandon the rotation.'
       : `Not every verifier knows the new key before ${ready}. Let the signers use it, and finish the rotation, after that.`,
   )
 }

@@ -27,14 +27,14 @@ export const Rotation = component('Rotation', 'The replacement of one key by ano
   tokenLifetime: TokenLifetime,
   state: Type.Enum(['spreading', 'overlapping', 'finished', 'abandoned'], {
     description:
-      '`spreading`: not every verifier knows the new key yet, or it is inactive. `overlapping`: every verifier that honors the cache headers knows both: let signers use the new one. `finished`: the end of the old key is set, or it is off or deleted. `abandoned`: given up, without any change of the keys.',
+      '`spreading`: not every verifier knows the new key yet, or it is inactive, superseded or compromised. `overlapping`: every verifier that honors the cache headers knows both: let signers use the new one. `finished`: the end of the old key is set, or it is off or deleted. `abandoned`: given up, without any change of the keys.',
     examples: ['overlapping'],
   }),
   createTime: Time,
   updateTime: Time,
   startedBy: Actor,
   convergedTime: optionalTime(
-    'From this time on, every verifier that honors the cache headers knows the new key; absent if that is inactive.',
+    'From this time on, every verifier that honors the cache headers knows the new key; absent if that is inactive, superseded or compromised.',
   ),
   expireTime: optionalTime('When the old key expires.'),
   endTime: optionalTime('When it was finished or abandoned.'),
