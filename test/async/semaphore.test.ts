@@ -21,6 +21,22 @@ test('callers beyond the permits proceed in the order of their calls', async () 
   expect(semaphore.isIdle()).toBe(true)
 })
 
+test('holders take turns, each in the order of its calls, and one may have half of the places', async () => {
+  const semaphore = createSemaphore({ permits: 1, maxWaiting: 8, ...errors })
+  const order: string[] = []
+  const work = async (name: string, holder?: string) => {
+    const release = await semaphore.acquire(undefined, holder)
+    order.push(name)
+    await Promise.resolve()
+    release()
+  }
+  const greedy = ['a1', 'a2', 'a3', 'a4', 'a5'].map((name) => work(name, 'a'))
+  const refused = expect(semaphore.acquire(undefined, 'a')).rejects.toThrow('full')
+  await Promise.all([...greedy, refused, work('b1', 'b'), work('x1'), work('b2', 'b')])
+  expect(order).toEqual(['a1', 'a2', 'b1', 'x1', 'a3', 'b2', 'a4', 'a5'])
+  expect([semaphore.waiting(), semaphore.isIdle()]).toEqual([0, true])
+})
+
 test('a waiter that times out leaves the queue; a full queue rejects at once', async () => {
   const semaphore = createSemaphore({ permits: 1, maxWaiting: 1, ...errors })
   const release = await semaphore.acquire()

@@ -121,3 +121,21 @@ describe('held requests', () => {
     expect(await holdMany(1, '2001:db8:0:1::1')).toBe(1)
   })
 })
+
+test('a change waits for one of those of a caller with many, and not for all of them', async () => {
+  const server = await startApp()
+  const project = await newProject(server, 'greedy')
+  const headers = { 'x-api-key': await server.apiKey('reader', project.id) }
+  const many = 800
+  let answered = 0
+  const flood = Array.from({ length: many }, async () => {
+    const { statusCode } = await server.send('POST', '/v1/sessions', { headers })
+    answered += 1
+    return statusCode
+  })
+  await Promise.race(flood)
+  const body = { name: 'deploy', role: 'writer' }
+  expect((await server.send('POST', '/v1/api-keys', { body })).statusCode).toBe(201)
+  expect(answered).toBeLessThan(many)
+  expect(new Set(await Promise.all(flood))).toEqual(new Set([201]))
+})

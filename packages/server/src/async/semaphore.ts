@@ -1,3 +1,5 @@
+import { createTurns } from './turns.ts'
+
 /** Returns a permit. Further calls do nothing. */
 type Release = () => void
 
@@ -10,9 +12,9 @@ interface SemaphoreOptions {
 
 /** Limits how many callers proceed at once; the others wait in a bounded queue. */
 export function createSemaphore(options: SemaphoreOptions) {
-  const { permits, maxWaiting = Number.POSITIVE_INFINITY } = options
+  const { permits, maxWaiting } = options
   const { fullError = () => new Error('too many waiting'), timeoutError = fullError } = options
-  const queue = new Set<() => void>()
+  const queue = createTurns<() => void>(maxWaiting)
   let acquired = 0
 
   function releaseOnce(): Release {
@@ -20,36 +22,34 @@ export function createSemaphore(options: SemaphoreOptions) {
     return () => {
       if (released) return
       released = true
-      const [next] = queue
+      const [next] = queue.take(1)
       if (next === undefined) acquired -= 1
       else next()
     }
   }
-  function wait(timeoutMs: number | undefined): Promise<Release> {
+  function wait(timeoutMs: number | undefined, holder: string | undefined): Promise<Release> {
     const { promise, resolve } = Promise.withResolvers<Release>()
-    const admit = () => {
-      queue.delete(admit)
-      resolve(releaseOnce())
-    }
-    queue.add(admit)
+    const admit = () => resolve(releaseOnce())
+    queue.add(admit, holder)
     if (timeoutMs === undefined) return promise
     return withTimeout(promise, timeoutMs, () => {
-      queue.delete(admit)
+      queue.remove(holder, admit)
       return timeoutError()
     })
   }
   return {
     /** The number of waiting callers. */
-    waiting: () => queue.size,
+    waiting: queue.count,
     /** Whether all permits are free. */
     isIdle: () => acquired === 0,
     /**
-     * Resolves once a permit is free, in the order of the calls. Rejects with `timeoutError` after
-     * `timeoutMs` milliseconds, and with `fullError` at once if `maxWaiting` callers already wait.
+     * Resolves once a permit is free: holders take turns, each in the order of its calls. Rejects with
+     * `timeoutError` after `timeoutMs` milliseconds, and with `fullError` at once if `maxWaiting` callers already
+     * wait, or half as many of this holder.
      */
-    async acquire(timeoutMs?: number): Promise<Release> {
-      if (acquired >= permits && queue.size >= maxWaiting) throw fullError()
-      if (acquired >= permits) return wait(timeoutMs)
+    async acquire(timeoutMs?: number, holder?: string): Promise<Release> {
+      if (acquired >= permits && !queue.hasRoom(holder)) throw fullError()
+      if (acquired >= permits) return wait(timeoutMs, holder)
       acquired += 1
       return releaseOnce()
     },
@@ -60,10 +60,10 @@ export function createSemaphore(options: SemaphoreOptions) {
 export function createKeyedSemaphore(options: SemaphoreOptions) {
   const semaphores = new Map<string, ReturnType<typeof createSemaphore>>()
   return {
-    async acquire(key: string, timeoutMs?: number): Promise<Release> {
+    async acquire(key: string, timeoutMs?: number, holder?: string): Promise<Release> {
       const semaphore = semaphores.get(key) ?? createSemaphore(options)
       semaphores.set(key, semaphore)
-      const release = await semaphore.acquire(timeoutMs)
+      const release = await semaphore.acquire(timeoutMs, holder)
       return () => {
         release()
         if (semaphore.isIdle()) semaphores.delete(key)

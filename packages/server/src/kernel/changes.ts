@@ -3,7 +3,7 @@ import { isObject } from '../runtime/json.ts'
 import type { ReadCaller } from './access/callers.ts'
 import type { Access, Credential } from './access/grants.ts'
 import type { Hooks } from './hooks.ts'
-import { type Actor, systemLedgerId } from './ledger/chain.ts'
+import { type Actor, changerOf, systemLedgerId } from './ledger/chain.ts'
 import type { AnySubject } from './ledger/subject.ts'
 import type { RecordReference } from './records.ts'
 import type { Db } from './storage/schema.ts'
@@ -106,6 +106,11 @@ export function change<Change extends object, Result = undefined>(
 /** Only changes with an origin have events. */
 export function hasOrigin(change: object): change is { origin: Origin } {
   return 'origin' in change
+}
+
+/** Who makes the change; undefined for Pubring itself. */
+export function changerIn(change: object): string | undefined {
+  return hasOrigin(change) ? changerOf(change.origin.actor) : undefined
 }
 
 function ownLedger(change: object): string[] {

@@ -27,6 +27,15 @@ export interface Actor {
   link?: { id: string; createdBy: LinkCreator }
 }
 
+/**
+ * Who makes the changes of an actor: a person, a rule, a key or a link; another session or exchanged API key gains
+ * them nothing. Undefined for Pubring itself.
+ */
+export function changerOf({ user, workload, apiKeyId, jwtKeyId, link }: Actor): string | undefined {
+  if (user !== undefined) return JSON.stringify([user.issuer, user.subject])
+  return workload?.ruleId ?? apiKeyId ?? jwtKeyId ?? link?.id
+}
+
 /** Who created a registration link. */
 export type LinkCreator = Pick<Actor, 'apiKeyId' | 'user' | 'workload'>
 

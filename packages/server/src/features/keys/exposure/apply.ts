@@ -1,6 +1,6 @@
 import { projects } from '../../../kernel/access/stored-projects.ts'
 import type { Outcome, Transaction } from '../../../kernel/changes.ts'
-import type { Actor, EventChanges, NewEvent } from '../../../kernel/ledger/chain.ts'
+import { changerOf, type EventChanges, type NewEvent } from '../../../kernel/ledger/chain.ts'
 import {
   appendChange,
   type LockedLedger,
@@ -51,7 +51,7 @@ async function readProjectState(db: Db, projectId: string | undefined): Promise<
 /** Times of such events by the same caller, near the end of the ledger. */
 async function readEarlierTimes(ledger: LockedLedger): Promise<string[]> {
   const { db, ledgerId, revision } = ledger
-  const caller = callerOf(ledger.origin.actor)
+  const caller = changerOf(ledger.origin.actor)
   const rows = await db
     .selectFrom('event')
     .selectAll()
@@ -61,14 +61,8 @@ async function readEarlierTimes(ledger: LockedLedger): Promise<string[]> {
     .execute()
   return rows
     .map(eventFromRow)
-    .filter(({ actor }) => callerOf(actor) === caller)
+    .filter(({ actor }) => changerOf(actor) === caller)
     .map(({ time }) => time)
-}
-
-/** Identifies who acts; another session or exchanged API key gains them nothing. */
-function callerOf({ link, user, workload, apiKeyId }: Actor): string | undefined {
-  if (user !== undefined) return JSON.stringify([user.issuer, user.subject])
-  return link?.id ?? workload?.ruleId ?? apiKeyId
 }
 
 /** Incidents of one caller that a ledger records within the time; further ones only block the key. */

@@ -5,7 +5,7 @@ import { PubringError } from '../../../errors.ts'
 import type { Clock } from '../../../runtime/clock.ts'
 import type { Rate } from '../../context.ts'
 import type { Kernel } from '../../kernel.ts'
-import type { Actor } from '../../ledger/chain.ts'
+import { changerOf } from '../../ledger/chain.ts'
 import type { HttpOptions } from '../options.ts'
 import { clientAddress } from '../request/headers.ts'
 
@@ -63,12 +63,6 @@ function limitChanges(app: FastifyInstance, { clock, beforeCommit }: Kernel, rat
     spend(changer, request.reply)
     request.isCounted = true
   })
-}
-
-/** Who makes the changes of an actor: a person, a rule, a key or a link. Undefined for Pubring itself. */
-function changerOf({ user, workload, apiKeyId, jwtKeyId, link }: Actor): string | undefined {
-  if (user !== undefined) return JSON.stringify([user.issuer, user.subject])
-  return workload?.ruleId ?? apiKeyId ?? jwtKeyId ?? link?.id
 }
 
 /**

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { createKeyedSemaphore, createSemaphore } from '../../../async/semaphore.ts'
 import type { Clock } from '../../../runtime/clock.ts'
-import { type Appliers, type ChangeKind, hasOrigin } from '../../changes.ts'
+import { type Appliers, type ChangeKind, changerIn, hasOrigin } from '../../changes.ts'
 import type { Store } from '../../context.ts'
 import { isStorageUnavailable } from '../../faults.ts'
 import { lockLedger } from '../../ledger/locked-ledger.ts'
@@ -29,7 +29,7 @@ interface Unconfirmed<Result> {
  * its connection before its commit is sent, is retried from the start. If the response to the commit
  * is lost, the ledger tells whether the change was made, once the database can be reached again.
  * Changes of one ledger run one after another in any case, so they queue here instead of each on a
- * connection. Half of the connections remain for reads.
+ * connection, and callers take turns. Half of the connections remain for reads.
  */
 export function createCommit(
   applying: Applying,
@@ -43,8 +43,11 @@ export function createCommit(
   const ledgers = createKeyedSemaphore({ permits: 1, ...queue })
   let isWritable = true
 
-  async function withConnection<Result>(work: () => Promise<Result>): Promise<Result> {
-    const release = await connections.acquire(acquireTimeoutMs)
+  async function withConnection<Result>(
+    changer: string | undefined,
+    work: () => Promise<Result>,
+  ): Promise<Result> {
+    const release = await connections.acquire(acquireTimeoutMs, changer)
     try {
       return await work()
     } finally {
@@ -54,9 +57,10 @@ export function createCommit(
   return {
     async commit(kind, change) {
       const [ledgerId = 'none'] = kind.ledgers(change)
-      const unlock = await ledgers.acquire(ledgerId, acquireTimeoutMs)
+      const changer = changerIn(change)
+      const unlock = await ledgers.acquire(ledgerId, acquireTimeoutMs, changer)
       try {
-        const result = await withConnection(() =>
+        const result = await withConnection(changer, () =>
           commitWithRetries({ ...applying, database, kind, change }),
         )
         isWritable = true

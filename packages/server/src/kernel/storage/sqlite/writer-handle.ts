@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
-import type { ChangeKind } from '../../changes.ts'
+import { createTurns } from '../../../async/turns.ts'
+import { type ChangeKind, changerIn } from '../../changes.ts'
 import { queueFull, unconfirmedChange } from '../errors.ts'
 import { type SentChange, unpackError, type WriterMessage, type WriterReply } from './messages.ts'
 
@@ -10,7 +11,7 @@ const maxBatch = 256
 /** So many queued changes are sent at once, not at the end of the turn. */
 const eagerBatch = 16
 
-/** Queued changes, beyond which further ones are rejected. */
+/** Queued changes, beyond which further ones are rejected; half of them of one caller. */
 const maxQueue = 4_096
 
 const restartPauseMs = 1_000
@@ -31,12 +32,12 @@ interface PendingChange extends SentChange<object> {
 
 /**
  * Starts the writing thread. Resolves once the file is open and its schema up to date. Changes are
- * queued while a batch is being committed and make up the next one, without a timer. At most 15 wait
- * for the end of the turn of the event loop. A thread that exits is restarted. Long because all of it
- * depends on the current thread.
+ * queued while a batch is being committed and make up the next one, without a timer; callers take turns.
+ * At most 15 wait for the end of the turn of the event loop. A thread that exits is restarted. Long
+ * because all of it depends on the current thread.
  */
 export async function startWriterThread(module: URL, location: DatabaseFile) {
-  let queued: PendingChange[] = []
+  const queued = createTurns<PendingChange>(maxQueue)
   /** The changes that the thread is committing. */
   let batch: PendingChange[] = []
   let isClosing = false
@@ -49,7 +50,7 @@ export async function startWriterThread(module: URL, location: DatabaseFile) {
   }
   function sendNextBatch(): void {
     if (batch.length > 0) return
-    batch = queued.splice(0, maxBatch)
+    batch = queued.take(maxBatch)
     if (batch.length > 0)
       post({ type: 'commit', changes: batch.map(({ type, change }) => ({ type, change })) })
     else if (isClosing) post({ type: 'close' })
@@ -69,9 +70,8 @@ export async function startWriterThread(module: URL, location: DatabaseFile) {
   /** Rejects the queue too: each further batch could take as long to fail. */
   function rejectAll(error: Error): void {
     isWritable = false
-    const all = [...batch, ...queued]
+    const all = [...batch, ...queued.take(maxQueue)]
     batch = []
-    queued = []
     for (const { reject } of all) reject(error)
     sendNextBatch()
   }
@@ -101,13 +101,15 @@ export async function startWriterThread(module: URL, location: DatabaseFile) {
       return new Promise<Result>((resolve, reject) => {
         if (worker === undefined || isClosing)
           return reject(unconfirmedChange(undefined, restartSeconds))
-        if (queued.length >= maxQueue) return reject(queueFull())
-        queued.push({ type, change, resolve: (result) => resolve(result as Result), reject })
-        if (queued.length === eagerBatch) sendNextBatch()
-        else if (queued.length === 1 && batch.length === 0) {
+        const changer = changerIn(change)
+        if (!queued.hasRoom(changer)) return reject(queueFull())
+        const settle = { resolve: (result: unknown) => resolve(result as Result), reject }
+        queued.add({ type, change, ...settle }, changer)
+        if (queued.count() === eagerBatch) sendNextBatch()
+        else if (queued.count() === 1 && batch.length === 0) {
           setImmediate(() => {
             // Otherwise it was sent meanwhile, perhaps with `close` after it, which must not be repeated.
-            if (queued.length > 0) sendNextBatch()
+            if (queued.count() > 0) sendNextBatch()
           })
         }
       })
