@@ -16,32 +16,34 @@ export function StatusPage() {
   const logged = useLogged(undefined, 0)
   const status = useApi(['status'], (client, signal) => client.status({ signal }))
   return (
-    <Stack>
+    <>
       <PageHeader title="Status">
         With several replicas, this is the state of the one that answers.
       </PageHeader>
-      <Checks />
-      <Card withBorder padding="sm">
-        <LoggedText project={undefined} logged={logged} newest={0} />
-      </Card>
-      <QueryResult query={status}>
-        {(data) => (
-          <>
-            <Process {...data} />
-            <Followers {...data} />
-          </>
-        )}
-      </QueryResult>
-      <Group gap="lg">
-        <Anchor href="../docs/" size="sm" underline="always">
-          API reference
-        </Anchor>
-        <Anchor href="../docs/errors" size="sm" underline="always">
-          Errors, and what to do
-        </Anchor>
-      </Group>
-      <CurlHint send={(client) => client.status()} />
-    </Stack>
+      <Stack>
+        <Checks />
+        <Card withBorder padding="sm">
+          <LoggedText project={undefined} logged={logged} newest={0} />
+        </Card>
+        <QueryResult query={status}>
+          {(data) => (
+            <>
+              <Process {...data} />
+              <Followers {...data} />
+            </>
+          )}
+        </QueryResult>
+        <Group gap="lg">
+          <Anchor href="../docs/" size="sm" underline="always">
+            API reference
+          </Anchor>
+          <Anchor href="../docs/errors" size="sm" underline="always">
+            Errors, and what to do
+          </Anchor>
+        </Group>
+        <CurlHint send={(client) => client.status()} />
+      </Stack>
+    </>
   )
 }
 

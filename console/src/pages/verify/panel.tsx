@@ -33,7 +33,7 @@ export function VerifyPanel({ project, token, onToken }: VerifyPanelProps) {
           <SimpleGrid cols={{ base: 1, md: 3 }} style={{ alignItems: 'end' }}>
             <TextField
               label="Expected audience (aud), optional"
-              description="If empty, it is not compared: a token for another service then seems right."
+              description="If empty, any audience seems right."
               {...fieldOf(expected, expect, 'audience')}
               spellCheck={false}
             />
@@ -46,7 +46,7 @@ export function VerifyPanel({ project, token, onToken }: VerifyPanelProps) {
             />
             <TimeField
               label="At (your local time), optional"
-              description="Whether it would have verified at this past time. If empty, now."
+              description="A past time to check it at. If empty, now."
               {...fieldOf(expected, expect, 'at')}
             />
           </SimpleGrid>
