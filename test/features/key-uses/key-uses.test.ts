@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest'
 import { keyUseChanges } from '../../../packages/server/src/features/key-uses/changes.ts'
 import { readKeyUses } from '../../../packages/server/src/features/key-uses/operations.ts'
 import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
-import { startApp } from '../../support/app/app.ts'
 import { hourMs, minuteMs, startKeyUses } from '../../support/app/key-uses.ts'
 import { registerKey } from '../../support/app/keys.ts'
 import { startWorkloadApp } from '../../support/app/workloads.ts'
@@ -225,22 +224,6 @@ describe('a read', () => {
         expect(body).toContain(`"lastTime":"${server.timeIn(0)}"`)
         tags.add(headers.etag)
       }
-    }
-  })
-
-  test('in another process asks for reports every 500 ms, also if there were none', async () => {
-    const used = await server.usedKey()
-    const other = await startApp({ clock: server.clock, database: server.database })
-    const url = `${used.keys}/${used.kid}`
-    const elsewhere = async () => (await other.send('GET', url)).json().details.use
-    for (const _again of [1, 2, 3]) expect(await elsewhere()).toBeUndefined()
-    for (const reporters of [1, 2]) {
-      const before = await elsewhere()
-      await server.report(used, { reporter: `verifier-${reporters}` })
-      expect(await server.use(used)).toMatchObject({ reporters })
-      expect(await elsewhere()).toEqual(before)
-      server.clock.advance(500)
-      for (const _again of [1, 2, 3]) expect(await elsewhere()).toMatchObject({ reporters })
     }
   })
 

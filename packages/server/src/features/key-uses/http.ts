@@ -7,13 +7,7 @@ import type { Kernel } from '../../kernel/kernel.ts'
 import { keyUses } from '../keys/changes.ts'
 import { keyUseChanges } from './changes.ts'
 import { KeyReporter, KeyUseReport, KeyUsesReported, Verifiers } from './contract.ts'
-import {
-  commitUses,
-  listReporters,
-  listVerifiers,
-  readKeyUses,
-  reportKeyUses,
-} from './operations.ts'
+import { listReporters, listVerifiers, readKeyUses, reportKeyUses } from './operations.ts'
 
 const collection = '/v1/projects/:projectIdOrName/key-uses'
 
@@ -31,13 +25,13 @@ export function routes(app: App, kernel: Kernel): void {
       operationId: 'reportKeyUses',
       summary: 'Report which keys a verifier has seen in use',
       description:
-        'A verifier reports the keys whose tokens it accepted. It also reports when it accepted none: a verifier that stops reporting counts as silent. Once an hour is enough; less than 60 seconds after its last report it gets 429. The name belongs to the API key, the person, or the access rule and workload that used it first. A report is no change of the project: it has no revision and no event, and does not count for the limit of changes. Other replicas show it within a second.',
+        'A verifier reports the keys whose tokens it accepted. It also reports when it accepted none: a verifier that stops reporting counts as silent. Once an hour is enough; less than 60 seconds after its last report it gets 429. The name belongs to the API key, the person, or the access rule and workload that used it first. A report is no change of the project: it has no revision and no event, and does not count for the limit of changes.',
       body: KeyUseReport,
       response: { 200: KeyUsesReported },
     },
     handler: async (request, reply) => {
       const own = contextOf(request, kernel)
-      return reply.send(await reportKeyUses(kernel, own, projectOf(request).id, request.body))
+      return reply.send(await reportKeyUses(own, projectOf(request).id, request.body))
     },
   })
   app.route({
@@ -69,10 +63,10 @@ export function routes(app: App, kernel: Kernel): void {
       response: { 204: Type.Null({ description: 'The verifier is removed.' }) },
     },
     handler: async (request, reply) => {
-      const { origin } = contextOf(request, kernel)
+      const { store, origin } = contextOf(request, kernel)
       const { reporter } = request.params
       const projectId = projectOf(request).id
-      await commitUses(kernel, keyUseChanges.removeReporter, { origin, projectId, reporter })
+      await store.commit(keyUseChanges.removeReporter, { origin, projectId, reporter })
       return reply.code(204).send(null)
     },
   })

@@ -1,7 +1,5 @@
-import { LRUCache } from 'lru-cache'
-import { createBatchLoader, createSingleFlight } from '../../async/single-flight.ts'
+import { createSingleFlight } from '../../async/single-flight.ts'
 import type { RequestContext } from '../../kernel/access/principal.ts'
-import type { ChangeKind } from '../../kernel/changes.ts'
 import type { Context } from '../../kernel/context.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { oneFor } from '../../kernel/shared.ts'
@@ -15,8 +13,7 @@ import { findByKid } from '../keys/kids.ts'
 import { requireKeySet } from '../keys/operations.ts'
 import { publisherOf } from '../publishing/publisher.ts'
 import { keySetReadersOf } from '../publishing/readers.ts'
-import { createRevalidatedCache } from '../publishing/revalidated-cache.ts'
-import { keyUseChanges, type ReporterRemoval } from './changes.ts'
+import { keyUseChanges } from './changes.ts'
 import {
   defaultInterval,
   type KeyReporter,
@@ -24,7 +21,7 @@ import {
   type KeyUsesReported,
   type Verifiers,
 } from './contract.ts'
-import { readLastUses, readReporters, readVersions } from './reads.ts'
+import { readLastUses, readReporters, versionsOf } from './reads.ts'
 import { lastOf, type Reporter, silentFrom } from './stored.ts'
 
 /** How long the `exp` of a token counts after its use: an odd one must not keep a key in use for good. */
@@ -32,15 +29,15 @@ const maxLifetimeMs = 365 * 86_400_000
 
 /** Throws `reporter_taken`, `reporter_limit_reached` or `rate_limited`. */
 export async function reportKeyUses(
-  kernel: Kernel,
-  { principal, origin }: RequestContext,
+  context: RequestContext,
   projectId: string,
   { reporter, interval = defaultInterval, uses }: KeyUseReport,
 ): Promise<KeyUsesReported> {
+  const { store, principal, origin } = context
   const { workload } = principal.actor
   // Exchanged API keys last minutes, so the name belongs to the workload.
   const owner = workload === undefined ? principal.callerId : JSON.stringify(workload)
-  const { keys } = await requireKeySet(kernel, projectId)
+  const { keys } = await requireKeySet(context, projectId)
   const found = uses.map(({ kid, lastTime, lastExp }, index) => {
     const ms = (text: string, name: string) => Date.parse(parseTime(text, `uses/${index}/${name}`))
     const time = Math.min(ms(lastTime, 'lastTime'), Date.parse(origin.time))
@@ -48,7 +45,7 @@ export async function reportKeyUses(
     return { id: findByKid(keys, kid)?.id, time, exp: Math.min(exp, time + maxLifetimeMs) }
   })
   const byId = Map.groupBy(found, ({ id }) => id)
-  await commitUses(kernel, keyUseChanges.reportKeyUses, {
+  await store.commit(keyUseChanges.reportKeyUses, {
     ...{ origin, projectId, owner, reporter, interval },
     uses: keys.flatMap(({ id }) => {
       const uses = byId.get(id)
@@ -72,45 +69,17 @@ export async function listReporters(
   }))
 }
 
-type ReadContext = Pick<Context, 'store' | 'clock'>
-
-/** Projects whose versions are cached. */
-const maxVersions = 20_000
-
-/** The versions that `readVersions` reads, or 0, so that a read of a key seldom asks for its project's. */
-const versionsOf = oneFor(({ store: { reader }, clock }: ReadContext) => {
-  const readTogether = createBatchLoader((ids) => readVersions(reader, ids))
-  return createRevalidatedCache<number>({
-    clock,
-    copies: new LRUCache({ max: maxVersions }),
-    staleLimitMs: Number.POSITIVE_INFINITY,
-    read: async (projectId) => (await readTogether([projectId])).get(projectId) ?? 0,
-  })
-})
-
-/** Makes a change that the next read in this process sees. */
-export async function commitUses<Change extends ReporterRemoval>(
-  kernel: Kernel,
-  kind: ChangeKind<Change, undefined>,
-  change: Change,
-): Promise<void> {
-  const seen = () => versionsOf(kernel).invalidate(change.projectId)
-  await kernel.store.commit(kind, change).finally(seen)
-}
-
 const readsOf = oneFor((_db: Db) => createSingleFlight<KeyUses>())
 
-/**
- * The uses of the keys: with every report to this process, and at most 500 ms plus one read behind other
- * processes. The version is read first, so they are at least as new.
- */
-export async function readKeyUses(context: ReadContext, projectId: string): Promise<KeyUses> {
-  const { clock } = context
-  const { reader } = context.store
-  const readVersion = () => versionsOf(context).get(projectId)
+/** The uses of the keys. The version is read first, so they are at least as new. */
+export async function readKeyUses(
+  { store: { reader }, clock }: Context,
+  projectId: string,
+): Promise<KeyUses> {
+  const readVersion = async () => (await versionsOf(reader)([projectId])).get(projectId)
   const version = await readVersion()
   return readsOf(reader).run(`${projectId} ${version}`, async () => {
-    const reporters = version === 0 ? [] : await readReporters(reader, { projectId })
+    const reporters = version === undefined ? [] : await readReporters(reader, { projectId })
     const from = clock.now()
     const until = Math.min(always.until, ...reporters.map(silentFrom).filter((ms) => ms > from))
     const isReported = reporters.length > 0

@@ -153,7 +153,7 @@ export const replacements = hook<[db: Db, projectId: string], Promise<Replacemen
 /** What verifiers have reported of the uses of the keys of a project. */
 export interface KeyUses {
   of(key: KeyRecord): KeyUse | undefined
-  /** Whether another read would show the same: no verifier has reported or fallen silent since. */
+  /** Whether no verifier has reported or fallen silent since. The read starts after the call. */
   isCurrent(): Promise<boolean>
 }
 

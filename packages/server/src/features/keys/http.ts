@@ -217,8 +217,11 @@ function sendReusable(
   // Undefined: the ledger that the API key's validity depends on changed between the two reads.
   request.reuse = validity && {
     validity,
-    headsMatch: async (heads) =>
-      (await store.headsMatch(heads)) && (uses === undefined || uses.isCurrent()),
+    headsMatch:
+      uses === undefined
+        ? store.headsMatch
+        : async (heads) =>
+            (await Promise.all([store.headsMatch(heads), uses.isCurrent()])).every(Boolean),
     onReuse: () => authenticator.recordUse(principal),
   }
   return sendDocument(reply, document)
