@@ -77,7 +77,7 @@ async function openFolder(path: string, real: string): Promise<OpenFolder> {
       }
       return await action(join(base, name))
     } catch (error) {
-      if (error instanceof Error) error.message = error.message.replaceAll(base, path)
+      if (error instanceof Error) error.message = withoutOwnNames(error.message, base, path)
       throw error
     }
   }
@@ -142,6 +142,11 @@ async function replaceFile(file: string, content: string, mode: number): Promise
     await rm(temporary, { force: true })
     throw error
   }
+}
+
+/** The same text for each failure of a kind: with the path of the folder, and without random names. */
+function withoutOwnNames(message: string, base: string, path: string): string {
+  return message.replaceAll(base, path).replace(/\.([^/]+)\.[0-9a-f]{16}\.new/g, '$1')
 }
 
 /** Whether a process that was killed left the entry behind while it replaced the file. */

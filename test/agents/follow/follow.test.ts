@@ -179,7 +179,10 @@ test('--exec runs after a change of which only a part could be written at first'
   mkdirSync(blocked)
   await patchKey(server, one.kid, { active: false }, one.project.keys)
   await expect.poll(() => follower.reports.join('\n'), soon).toContain('cannot be written')
+  await follower.looksTwice()
   expect([kidsIn(file), runs()]).toEqual([[], 1])
+  // The same line each time, which is not repeated within a minute.
+  expect(follower.reports.filter((line) => line.includes('cannot be written'))).toHaveLength(1)
   rmSync(blocked, { recursive: true })
   writeFileSync(blocked, content)
   await expect.poll(runs, soon).toBe(2)

@@ -277,5 +277,6 @@ test('files of others are left alone, and a state that cannot be read is an erro
   const stateless = expect.stringMatching(/keeper\.json .* is missing .*PUBRING_API_KEY/)
   expect(await keep()).toMatchObject({ code: 70, stderr: stateless })
   mkdirSync(join(dir, 'keeper.json'))
-  expect(await keep()).toMatchObject({ code: 70, stderr: expect.stringContaining('EISDIR') })
+  const unusable = `The folder ${dir} cannot be used (EISDIR`
+  expect(await keep()).toMatchObject({ code: 70, stderr: expect.stringContaining(unusable) })
 })

@@ -27,8 +27,13 @@ const mode = 0o600
 
 const format = (value: object) => `${JSON.stringify(value, null, 2)}\n`
 
+const inside: typeof inFolder = (dir, path, action) =>
+  inFolder(dir, path, action).catch((error) => {
+    throw new AgentError('error', `The folder ${dir} cannot be used (${error.message}).`)
+  })
+
 export async function readKept(dir: string): Promise<Kept> {
-  const [state = '{}', jwk] = await inFolder(dir, dir, (folder) =>
+  const [state = '{}', jwk] = await inside(dir, dir, (folder) =>
     Promise.all([folder.read('keeper.json'), folder.read('current.jwk')]),
   )
   const kept: Kept = Object(parseJson(state))
@@ -42,7 +47,7 @@ export async function readKept(dir: string): Promise<Kept> {
 }
 
 export async function writeKept(dir: string, kept: Kept): Promise<void> {
-  await inFolder(dir, dir, (folder) => folder.replace('keeper.json', format(kept), mode))
+  await inside(dir, dir, (folder) => folder.replace('keeper.json', format(kept), mode))
 }
 
 /**
@@ -52,11 +57,11 @@ export async function writeKept(dir: string, kept: Kept): Promise<void> {
 export async function handOver(dir: string, pair: KeptPair, ended?: string): Promise<void> {
   const name = fileNameOf(pair.kid)
   const pem = privateKeyOf(pair).export({ type: 'pkcs8', format: 'pem' })
-  await inFolder(dir, join(dir, name), async (folder) => {
+  await inside(dir, join(dir, name), async (folder) => {
     await folder.replace('private.pem', String(pem), mode)
     await folder.replace('kid', pair.kid, mode)
   })
-  await inFolder(dir, dir, async (folder) => {
+  await inside(dir, dir, async (folder) => {
     if (ended !== undefined && ended !== pair.kid) await folder.remove(fileNameOf(ended))
     await folder.replace('current.jwk', format(pair), mode)
     const target = await readlink(join(dir, 'current')).catch(() => undefined)
