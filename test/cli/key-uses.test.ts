@@ -50,13 +50,20 @@ test.each([
   expect(await use(kid)).toMatchObject({ lastTime, lastReporter: 'edge', lastExp })
 })
 
-test('an end that is no time is left out, and the others are reported', async () => {
+test('a kid or an end that cannot be is no reason to refuse the others', async () => {
   const { kid, report, use } = await createProject('odd-ends')
   const exps = ['1767330245000', '99999999999999', '1767330245', '253402300800', '-1', 'never']
   const log = exps.map((exp) => `2026-01-02T03:04:05Z kid=${kid} exp=${exp}`)
+  log.push(`kid=${'x'.repeat(300)} exp=1767330245`)
   const ran = await report(log.join('\n'))
   expect(ran.code, ran.stderr).toBe(0)
   expect(await use(kid)).toMatchObject({ lastExp: '2026-01-02T05:04:05.000Z' })
+})
+
+test('a name that cannot be is named by its option', async () => {
+  const { report } = await createProject('odd-name')
+  const refused = await report('', '--as', 'Edge 2')
+  expect(refused.stderr).toContain('--as must be a text that matches')
 })
 
 test('a log without a kid is reported as no use only if it is empty', async () => {

@@ -110,6 +110,8 @@ test('signatures of other keys are ignored, even of the same name', async () => 
   const note = parseNote(formatNote(first.text, [noise, ...signatures.map(({ line }) => line)]))
   expect(await verifyNote(note, [key])).toHaveLength(1)
   await expect(verifyNote(note, [other])).rejects.toMatchObject({ code: 'untrusted' })
+  const message = `The note is not signed by ${key.name}, or with another key.`
+  await expect(verifyNote(parseNote(first.note), [other, other])).rejects.toThrow(message)
 })
 
 test('a cosignature covers its time', async () => {

@@ -56,7 +56,10 @@ const messages: Readonly<Record<string, (call: Connection, error: PubringError) 
 }
 
 /** Options that are not named like the member of the API that they set. */
-const optionNames: Readonly<Record<string, string>> = { expireTime: 'expires' }
+const optionNames: Readonly<Record<string, string>> = {
+  expireTime: 'expires',
+  reporter: 'as',
+}
 
 /** The message of the server, in which the members that were set by an option have its name. */
 function withOptionNames({ message, problem }: PubringError, { flags = {} }: Connection): string {

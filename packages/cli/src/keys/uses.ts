@@ -43,8 +43,8 @@ interface LoggedUse {
   lastExp?: string
 }
 
-/** Text or JSON: `kid=K`, `"kid": "K"`. */
-const fieldOf = (name: string) => new RegExp(`\\b${name}(?:=|"? *: *)"?([^\\s",}]*)`)
+/** Text or JSON: `kid=K`, `"kid": "K"`. No kid is longer than 255 characters. */
+const fieldOf = (name: string) => new RegExp(`\\b${name}(?:=|"? *: *)"?([^\\s",}]{0,255})`)
 const kidField = fieldOf('kid')
 const expField = fieldOf('exp')
 

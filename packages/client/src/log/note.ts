@@ -162,8 +162,8 @@ export async function verifyNote(
     verified.push({ key, line: found.line, ...(isTimed ? { time } : {}) })
   }
   if (verified.length > 0) return verified
-  const names = keys.map(({ name }) => name).join(' or ')
-  throw new LogError('untrusted', `The note is not signed by ${names}.`)
+  const names = [...new Set(keys.map(({ name }) => name))].join(' or ')
+  throw new LogError('untrusted', `The note is not signed by ${names}, or with another key.`)
 }
 
 /**
