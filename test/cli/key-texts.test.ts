@@ -194,6 +194,8 @@ test.each<[string, string, RegExp]>([
   ],
   ['the address of a key', 'https://a.vault.azure.net/keys/a/1', /name of a key of a cloud/],
   ['a key of Ruby', '#<OpenSSL::PKey::EC:0x000078 oid=id-ecPublicKey>', /unconverted object/],
+  ['a key behind a word', `orders\t${base64Of(pem)}\n`, /contains the base64 of a public key/],
+  ['escaped slashes', pem.replace('M', '\\/').replaceAll('\n', '\\n'), /and remove the others/],
   ['PEM in base64 in JSON', JSON.stringify({ data: btoa(pem) }), /base64 of a whole PEM file/],
   ['a key of another cloud', JSON.stringify({ KeyId: 'a', PublicKey: pem }), /that contains PEM/],
   [
@@ -307,7 +309,7 @@ test('a line that is no comment is no label', async () => {
   }
   const source = ['KEY = """', 'key = `', 'public_key = <<EOT', "cat > a.pem <<'EOF'"]
   const certificate = ['subject=CN = a\nissuer=CN = a', '    0a:1b:2c:3d:4e:5f']
-  for (const before of ['key: |', '```', ...source, ...certificate]) {
+  for (const before of ['key: |', '- |', '```', ...source, ...certificate]) {
     expect(await labelOf(before)).toBe('before')
   }
   expect(await labelOf('friendlyName: a\nsubject=CN = a\nissuer=CN = a')).toBe('a')

@@ -248,7 +248,7 @@ function readBlock({ kind, text, complete }: Block, place: string, isOnly: boole
 
 /** A line of Markdown, source text, YAML or a shell, or of a description of a certificate. */
 const notComment =
-  /^(?:```|subject=|issuer=|(?:[\da-f]{2}:){5})|<<|[:=]\s*(?:[brf]?["'`]{1,3}|[|>][+-]?)?$/i
+  /^(?:```|subject=|issuer=|(?:[\da-f]{2}:){5})|<<|(?:[:=]|^-)\s*(?:[brf]?["'`]{1,3}|[|>][+-]?)?$/i
 
 function commentOf({ comments }: Block): string | undefined {
   // openssl pkcs12 writes friendlyName without a comment marker, and other attributes after it.

@@ -195,7 +195,10 @@ function recordLayoutRepairs(
 /** Advice for characters that reveal how the text was changed in transport. */
 const characterAdvice: readonly [characters: string, advice: string][] = [
   ['-_', 'It uses the URL-safe alphabet: replace - with + and _ with /.'],
-  ['\\', 'It contains backslashes: replace each literal \\n with a line break.'],
+  [
+    '\\',
+    'It contains backslashes: replace each literal \\n with a line break, and remove the others.',
+  ],
   ['%', 'It is URL-encoded: decode it.'],
   ['<&', 'It contains HTML: copy the text of the page, not its source.'],
 ]

@@ -20,7 +20,9 @@ export function describeBareKey(text: string): string | undefined {
   if (isPoint(bytes)) return `This is a bare EC point. ${exportAgain}`
   if (bytes.length === 32) return describeRaw(commands.decodeBase64)
   const advice = adviseConversion(bytes, commands.decodeBase64)
-  return advice && `This is the base64 of ${advice}`
+  return advice === undefined
+    ? describeEmbeddedKey(text, 'key.txt')
+    : `This is the base64 of ${advice}`
 }
 
 /** Says how to extract a public key whose base64, or that of its PEM, is in a text, such as JSON of a cloud. */
