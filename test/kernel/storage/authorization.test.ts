@@ -309,3 +309,37 @@ test.each(losses)('with %s meanwhile, nothing changes', async (_loss, code, lose
   await expect(register(authorization)).rejects.toMatchObject({ code })
   expect(await state()).toEqual(before)
 })
+
+test.each<[string, code: string, narrow: () => Promise<Authorization>]>([
+  [
+    'has an end since',
+    'insufficient_lifetime',
+    async () => {
+      const { id } = await newApiKey('admin')
+      const patch = { expireTime: '2099-01-01T00:00:00.000Z' }
+      await change(apiKeyChanges.updateApiKey, { id, patch })
+      return { credential: { type: 'api_key', id }, access: admin }
+    },
+  ],
+  [
+    'is admin of one project since',
+    'insufficient_role',
+    async () => {
+      const { id } = await admitGroup('narrowed')
+      const { session } = await createPersonSession(stored.store, {}, { groups: ['narrowed'] })
+      const rule = ruleRecord({ conditions: { groups: 'narrowed' }, projectId })
+      await change(accessRuleChanges.createAccessRule, { rule })
+      await change(accessRuleChanges.deleteAccessRule, { id })
+      return { credential: { type: 'session', id: session.id }, access: admin }
+    },
+  ],
+])('an admin who %s creates no API key that may do more', async (_change, code, narrow) => {
+  const authorization = await narrow()
+  const before = await state()
+  const apiKey = apiKeyRecord(newApiKeySecret(), origin().time, { name: 'planted', role: 'admin' })
+  const asked = { origin: { ...origin(), authorization }, apiKey }
+  await expect(stored.store.commit(apiKeyChanges.createApiKey, asked)).rejects.toMatchObject({
+    code,
+  })
+  expect(await state()).toEqual(before)
+})
