@@ -160,6 +160,8 @@ test('the history of all has every ledger, by project, type, subject and time, a
   await go('/history')
   await page.getByText(/^Registered key “just now”/).waitFor()
   await page.getByText('Created API key “night watch”').waitFor()
+  await page.getByRole('button', { name: 'Load older events' }).click()
+  await page.getByText('Renamed project “long-24” to “long-25”').first().waitFor()
   await page.getByRole('combobox', { name: 'Project' }).fill('orders')
   await page.getByText('The ledger of orders').or(page.getByText('Not in the log yet')).waitFor()
   await page.getByText('Created API key “night watch”').waitFor({ state: 'detached' })
