@@ -162,6 +162,7 @@ describe('a private key never leaves the machine', () => {
       [['key', 'rotate', file, '--label', 'x', '--token-lifetime', '1h'], 3],
       [['key', 'check', file], 1],
       [['key', 'check', file, '--json'], 1],
+      [['token', 'check', file], 3],
     ] as const) {
       const ran = await shell.pubring(args, { env: { PUBRING_URL: url } })
       expect(ran.code).toBe(code)

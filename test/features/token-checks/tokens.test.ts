@@ -32,6 +32,7 @@ describe('a text that is no token is told what it is:', () => {
     ['an encrypted token', 'a.b.c.d.e', /encrypted/],
     ['one with its header', `${base64url({ alg: 'dir', enc: 'A256GCM' })}..b.c.d`, /encrypted/],
     ['two copies', token.repeat(2), /has 5\. Was it pasted twice/],
+    ['a private key', '-----BEGIN EC PRIVATE KEY-----\nAAAA', /private key\. .* as compromised/],
     ['PEM', '-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----', /a key or a cert/],
     ['a URL', `https://app/#access_token=${token}`, /Send only the token/],
     ['a cookie', `session=${token}; Path=/`, /Send only the token/],

@@ -36,7 +36,8 @@ export async function readPublicKeyFile(file: string, terminal: Terminal): Promi
   return convertToPem(bytes, sourceName(file)) ?? { publicKeyPem: text }
 }
 
-function privateKeyFile(file: string, bytes: Buffer): CommandError {
+/** The error for a file with a private key, which says how to get its public half. */
+export function privateKeyFile(file: string, bytes: Buffer): CommandError {
   const message = `${sourceName(file)} holds a private key. It was not sent: it has not left this machine.`
   const store = describeKeyStore(bytes.toString('utf8'))
   return new CommandError('refused', message, {

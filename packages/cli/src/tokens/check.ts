@@ -1,6 +1,9 @@
 import type { TokenCheck } from '@pubring/client'
+import { maxTextLength } from '@pubring/intake/encoding'
+import { containsSecret } from '@pubring/intake/secrets'
 import { present } from '@pubring/server/runtime/present'
 import type { Session } from '../connection/session.ts'
+import { privateKeyFile } from '../keys/files.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { fileError, usageError } from '../terminal/failures.ts'
 import { readText, sourceName } from '../terminal/files.ts'
@@ -22,7 +25,10 @@ export async function checkToken(
   if (!report.valid) terminal.exitCode = exitCodes.failed.code
 }
 
-/** The token in the file. It may have white space around it, or be copied as the value of a header. */
+/**
+ * The token in the file. It may have white space around it, or be copied as the value of a header. Throws for a
+ * private key, so that it does not leave the machine.
+ */
 export async function readToken(file: string, terminal: Terminal): Promise<string> {
   if (isToken(file)) {
     throw usageError(
@@ -33,6 +39,9 @@ export async function readToken(file: string, terminal: Terminal): Promise<strin
   const text = await readText(file, terminal)
   const token = text.trim().replace(/^(?:Authorization:\s*)?Bearer\s+/i, '')
   if (token === '') throw fileError(`${sourceName(file)} holds no token.`)
+  if (!isToken(token) && containsSecret(token, maxTextLength)) {
+    throw privateKeyFile(file, Buffer.from(text))
+  }
   return token
 }
 

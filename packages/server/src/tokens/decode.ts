@@ -52,6 +52,10 @@ const confusions: readonly [pattern: RegExp, fault: string][] = [
   [/^authorization\s*:/i, 'Remove “Authorization: Bearer”: send only the token after it.'],
   [/^bearer\s/i, 'Remove the word Bearer: it belongs to the Authorization header.'],
   [/^["'`“‘]|["'`”’]$/, 'Remove the quotes around the token.'],
+  [
+    /-----BEGIN [A-Z ]*PRIVATE KEY/,
+    'This is a private key. It was not stored, but treat it as compromised: generate a new pair. Send a token that the new key signed.',
+  ],
   [/-----BEGIN /, 'This is a key or a certificate. Send a token that the key signed.'],
   [
     /^https?:|^[\w-]+=(?![=.])/,
