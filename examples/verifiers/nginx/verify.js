@@ -21,7 +21,9 @@ function verifySignature(token, keys) {
   const issuer = process.env.ISSUER
   const key = keys.find((one) => one.issuer === issuer && one.kid === header.kid)
   const isMeant = claims.iss === issuer && [].concat(claims.aud).includes(process.env.AUDIENCE)
-  if (key.alg !== header.alg || !isMeant || !(claims.exp > Date.now() / 1000)) throw new Error()
+  const now = Date.now() / 1000
+  const isInTime = claims.exp > now && !(claims.nbf > now)
+  if (key.alg !== header.alg || !isMeant || !isInTime) throw new Error()
   const algorithm = algorithms[key.alg]
   return crypto.subtle
     .importKey('spki', Buffer.from(key.spki, 'base64'), algorithm, false, ['verify'])

@@ -50,13 +50,14 @@ export async function makeTokens(url: string, apiKey: string) {
     sign({ iss: 'https://else.example.com' }),
     sign({ exp: seconds(-600) }),
     sign({ exp: undefined }),
+    sign({ nbf: seconds(600) }),
     sign({}, keyFor('ES256').privateKey),
   ]
   return { issuer, kid, tokens }
 }
 
 /** Whether a verifier should accept each of these tokens. */
-export const expected = [true, false, false, false, false, false]
+export const expected = [true, false, false, false, false, false, false]
 
 /** A folder outside the checkout that has its packages and `npx pubring`. */
 export function snippetFolder(): string {

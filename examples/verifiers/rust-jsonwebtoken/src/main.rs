@@ -39,6 +39,7 @@ fn verify(
     let mut rules = Validation::new(published.to_string().parse::<Algorithm>()?);
     rules.set_issuer(&[issuer]);
     rules.set_audience(&[audience]);
+    rules.validate_nbf = true;
     rules.set_required_spec_claims(&["exp", "iss", "aud"]);
     Ok(decode::<Value>(token, &DecodingKey::from_jwk(key)?, &rules)?.claims)
 }
