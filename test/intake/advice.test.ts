@@ -205,10 +205,13 @@ describe('JSON', () => {
     expect(run(commands.printSecret, JSON.stringify(secret)).trim()).toBe(String(pemText).trim())
   })
 
-  test('a raw Ed25519 key', () => {
-    const key = generateKeyPairSync('ed25519').publicKey
-    const raw = Buffer.from(String(jwkOf(key).x), 'base64url')
-    for (const text of [raw.toString('base64'), raw.toString('base64url'), raw.toString('hex')]) {
+  test.each([
+    ['a raw Ed25519 key', String(jwkOf(generateKeyPairSync('ed25519').publicKey).x)],
+    ['one that begins like JSON in base64', 'eypit4BY48BB8FpgswUhDTf7zapVgqgnG0VKELScOlY'],
+  ])('%s', (_name, x) => {
+    const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x }, format: 'jwk' })
+    const raw = Buffer.from(x, 'base64url')
+    for (const text of [raw.toString('base64'), x, raw.toString('hex')]) {
       expectKey(text, der(key), 'pem_not_found')
     }
   })

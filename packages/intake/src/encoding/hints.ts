@@ -48,7 +48,7 @@ const hints: readonly Hint[] = [
     /^(?:Bearer )?ey[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*(\.|$)/,
     'This is a token: send the public key that verifies it.',
   ],
-  [/^ey[\w+/-]+=*$/, `This is base64 of JSON. Decode it: ${commands.decodeBase64}`],
+  [/^ey[ABIJ][\w+/-]+=*$/, `This is base64 of JSON. Decode it: ${commands.decodeBase64}`],
   [
     /^(?:[a-z]+: (?:\(\d+\)|\S+: )|unable to load|fatal:|(?:An )?error\b)/i,
     'This is the error message of a command: correct what it says.',
