@@ -197,6 +197,17 @@ describe('a fault of the provider is named in the log, and to the person where t
       /signature: The header says “HS256”, which is made with a shared secret/,
     ],
     [
+      'no kid, with several keys',
+      () => {
+        issuer.jwks = {
+          keys: ['a', 'b'].flatMap((kid) => issuer.jwks.keys.map((key) => ({ ...key, kid }))),
+        }
+        sign = (all) => issuer.token(all, { kid: undefined })
+      },
+      hidden('signature'),
+      /signature: The header has no kid, and the issuer has several keys for “ES256”/,
+    ],
+    [
       'a clock that is ahead',
       () => Object.assign(claims, { iat: now(), nbf: now() + 90 }),
       /clock of the OpenID provider is (89|90) s ahead of that of this server.*NTP/,
