@@ -32,13 +32,14 @@ async function readWhile(work: Promise<void>): Promise<{ whole: string[]; resolv
     const timer = setInterval(() => {
       const { kid, x } = JSON.parse(readFileSync(dir + '/current.jwk', 'utf8'))
       whole.add(JSON.stringify([kid, x]))
-      const folder = realpathSync(dir + '/current')
+      let folder
       const read = (name) => readFileSync(folder + '/' + name, 'utf8')
       try {
+        folder = realpathSync(dir + '/current')
         resolved.add(JSON.stringify([read('kid'), read('private.pem')]))
       } catch (error) {
-        // The reader paused for two turns, after which the folder is gone.
-        if (existsSync(folder)) throw error
+        // The reader paused for two turns, after which the folder is gone: that of the link, or the resolved one.
+        if (error.code !== 'ENOENT' || (folder !== undefined && existsSync(folder))) throw error
       }
     }, 1)
     parentPort.once('message', () => {
