@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeEach, describe, expect, inject, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
 import { verifyLedgers } from '../../../packages/server/src/kernel/ledger/all-ledgers.ts'
 import { isWhole } from '../../../packages/server/src/kernel/ledger/verification.ts'
 import { openLedgerReader, openStore } from '../../../packages/server/src/registry.ts'
@@ -26,14 +26,15 @@ test('each release has kept its databases', () => {
 describe.each(releases)('a database of %s', (release) => {
   const read = (file: string) => readFileSync(join(folder, release, file), 'utf8')
   const kept = Object.entries<string>(JSON.parse(read('key-sets.json')))
+  let original: TestDatabase
   let database: TestDatabase
+  beforeAll(async () => {
+    original = await createBlankDatabase()
+    const script = read(`${inject('engine')}.sql`)
+    for (const statement of script.split(';\n').slice(0, -1)) await original.execute(statement)
+  })
   beforeEach(async () => {
-    database = await createBlankDatabase()
-    for (const statement of read(`${inject('engine')}.sql`)
-      .split(';\n')
-      .slice(0, -1)) {
-      await database.execute(statement)
-    }
+    database = await original.copy()
   })
 
   async function expectWhole(): Promise<void> {
