@@ -4,6 +4,7 @@
  *
  *   npm run keep-release
  */
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -16,7 +17,11 @@ import { temporaryFolder } from '../test/support/server/process.ts'
 import { fillRegistry } from '../test/support/store/full-registry.ts'
 import { dumpRows, dumpSchema, type Queried } from '../test/support/store/sql-dump.ts'
 
-const folder = join(import.meta.dirname, '../test/fixtures/releases', readVersion())
+const version = readVersion()
+const root = join(import.meta.dirname, '..')
+const tags = execFileSync('git', ['tag', '--list', `v${version}`], { cwd: root, encoding: 'utf8' })
+if (tags !== '') throw new Error(`${version} is released: npm version NUMBER.`)
+const folder = join(root, 'test/fixtures/releases', version)
 
 const file = join(temporaryFolder().folder, 'pubring.db')
 const store = await openStore(`sqlite:${file}`)

@@ -338,7 +338,7 @@ const here = 'test/cli/printed-commands.test.ts'
 /** The test that runs each command in the situation in which a file prints or names it. */
 const testedIn: Readonly<Record<string, string>> = {
   'agents/src/follow/formats.ts: jwks follow': 'test/agents/follow/processes.long.test.ts',
-  'agents/src/keep/keep.ts: key expire': 'test/agents/keep/from.test.ts',
+  'agents/src/keep/keep.ts: key expire --project': 'test/agents/keep/from.test.ts',
   'cli/src/admin/access-rules.ts: access-rule list': here,
   'cli/src/admin/api-keys.ts: api-key list': here,
   'cli/src/admin/projects.ts: key add --label': here,

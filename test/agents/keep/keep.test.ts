@@ -135,6 +135,13 @@ test('the token of the workload admits the key, with no API key at all', async (
   expectDone(await keep(undefined, env))
   expect(expectWhole(dir)).not.toBe(one)
   expect((await keysOf(project))[0]).toHaveProperty('expireTime')
+
+  // Others have its private key: it is replaced as soon as the keeper knows.
+  const two = expectWhole(dir)
+  const publicKeyPem = readFileSync(join(dir, 'current', 'private.pem'), 'utf8')
+  await server.send('POST', '/v1/key-checks', { body: { publicKeyPem } })
+  expectDone(await keep(undefined, env))
+  expect(expectWhole(dir)).not.toBe(two)
 })
 
 test('a step that fails is repeated: the old key goes on until --exec has succeeded', async () => {

@@ -13,6 +13,7 @@ export interface Health {
   /** Undefined while another process may keep the folder. */
   kept?: Kept
   isActive?: boolean
+  isCompromised?: boolean
   expireTime?: string | undefined
   /** What the keeper waits for, in the time of its clock. */
   next?: { step: string; at: number }
@@ -21,11 +22,12 @@ export interface Health {
 
 /** Why the current key should not be relied on; undefined while all is well. */
 export function problemOf(health: Health, clock: Clock): string | undefined {
-  const { file, kept, isActive = true, expireTime } = health
+  const { file, kept, isActive = true, isCompromised = false, expireTime } = health
   const kid = kept?.current?.kid
   const hasKey = existsSync(file) && (kept === undefined || kid !== undefined)
   if (!hasKey) return 'the first key is not in the folder yet'
   if (!isActive) return `the current key ${kid} is not active`
+  if (isCompromised) return `others have the current key ${kid}: deactivate it`
   if (expireTime === undefined || Date.parse(expireTime) > clock.now() + soonMs) return undefined
   return `the current key ${kid} ends at ${expireTime}`
 }

@@ -152,12 +152,13 @@ function createKeeper(options: KeepOptions, context: KeepContext, health: Health
     if (isFirst) throw new AgentError('usage', message)
     report(`${message} The keeper uses that time.`)
   }
-  /** Notes the expiry of the current key now and then. */
+  /** Notes the expiry of the current key now and then, and whether others have it. */
   async function readEnd(found: Found, current: KeptPair): Promise<void> {
     if (clock.monotonic() - endReadAt <= endEveryMs) return
     try {
       const { client } = await connectAs(found, current)
-      health.expireTime = (await client.keys.get(found.projectId, current.kid)).expireTime
+      const { expireTime, details } = await client.keys.get(found.projectId, current.kid)
+      Object.assign(health, { expireTime, isCompromised: details.state === 'compromised' })
       endReadAt = clock.monotonic()
     } catch (error) {
       // The next turn would fail too, but is not due yet.
@@ -189,11 +190,11 @@ function createKeeper(options: KeepOptions, context: KeepContext, health: Health
     if (current === undefined) return 0
     if (made !== undefined) {
       if ((await thumbprintOf(made)) !== (await thumbprintOf(current))) return 0
-      if (health.isActive) return Infinity
-      const message = `The current key ${current.kid} is not active, and the file of --from still has it: put a new key there.`
+      if (health.isActive && !health.isCompromised) return Infinity
+      const message = `The current key ${current.kid} is not active, or compromised, and the file of --from still has it: put a new key there.`
       throw new AgentError('error', message)
     }
-    if (!health.isActive) return 0
+    if (!health.isActive || health.isCompromised) return 0
     const dueAt = Date.parse(since) + Math.max(everyMs ?? Infinity, leastMs)
     const endsAt = health.expireTime ? Date.parse(health.expireTime) - soonMs : Infinity
     return Math.min(dueAt, endsAt) - open.now()
@@ -235,7 +236,8 @@ function createKeeper(options: KeepOptions, context: KeepContext, health: Health
     const fault = faultOf(next, key, now() + lifetimeMs + marginMs)
     if (fault !== undefined) {
       await writeKept(dir, { ...kept, next: undefined })
-      throw new AgentError('error', `The next key ${next.kid} ${fault}`)
+      const hint = readFrom && fault.hint ? ` To use it, ${fault.hint}` : ''
+      throw new AgentError('error', `The next key ${next.kid} ${fault.message}${hint}`)
     }
     const { details, expireTime } = key
     if (details.state === 'spreading') {
@@ -243,7 +245,7 @@ function createKeeper(options: KeepOptions, context: KeepContext, health: Health
     }
     const taken = { ...kept, current: next, since: undefined, next: undefined, old: kept.current }
     await writeKept(dir, taken)
-    Object.assign(health, { kept: taken, isActive: true, expireTime })
+    Object.assign(health, { kept: taken, isActive: true, isCompromised: false, expireTime })
     endReadAt = clock.monotonic()
     return announce(taken, next)
   }
@@ -301,16 +303,18 @@ function createKeeper(options: KeepOptions, context: KeepContext, health: Health
   }
 }
 
-/** Why the key must not sign tokens that end by then; undefined if it may. */
+/** Why the key must not sign tokens that end by then, and what helps; undefined if it may. */
 function faultOf({ kid, alg }: KeptPair, key: JwtKeyWithDetails, until: number) {
-  const { active, details, expireTime } = key
+  const { active, details, expireTime, projectId } = key
   const { state, jwsAlgorithm } = details
   if (!active || state === 'compromised') {
-    return 'is registered, but not active: it ended before its turn.'
+    return { message: 'is registered, but not active: it ended before its turn.' }
   }
   if (Date.parse(expireTime ?? '') <= until) {
-    return `ends at ${expireTime}, before the last token that it would sign. To use it, run: pubring key expire ${kid} never`
+    const message = `ends at ${expireTime}, before the last token that it would sign.`
+    return { message, hint: `run: pubring key expire ${kid} never --project ${projectId}` }
   }
   if (alg === jwsAlgorithm) return undefined
-  return `is registered for ${jwsAlgorithm} instead of ${alg}. To use it, add --algorithm ${jwsAlgorithm}.`
+  const message = `is registered for ${jwsAlgorithm} instead of ${alg}.`
+  return { message, hint: `add --algorithm ${jwsAlgorithm}.` }
 }

@@ -73,7 +73,7 @@ export async function keepKey(terminal: Terminal, dir: string, flags: KeepFlags)
       return toCommandError(error, call)
     }
     const message =
-      'The current key is not active, or no access rule lets it vouch for the next one.'
+      'The current key is not active, or compromised, or no access rule lets it vouch for the next one.'
     return new CommandError('unauthorized', message, { code: error.code, hints: [admit] })
   }
   const run = (context: Pick<KeepContext, 'clock' | 'signal' | 'report'>) =>
