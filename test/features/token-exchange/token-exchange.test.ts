@@ -299,6 +299,20 @@ describe('limits', () => {
     expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0)
   })
 
+  test('a used token is refused before its transaction, and counts as a bad one', async () => {
+    const app = await limited(3)
+    await app.rule({ conditions: { ref: 'once' }, singleUse: true })
+    const used = app.issuer.token({ ref: 'once' })
+    expect((await app.exchange(used)).statusCode).toBe(200)
+    const commit = vi.spyOn(app.context.store, 'commit')
+    for (const status of [400, 400, 400, 429, 429]) {
+      expect((await app.exchange(used)).statusCode).toBe(status)
+    }
+    expect(commit).not.toHaveBeenCalled()
+    expect((await app.exchange(app.issuer.token({ ref: 'once' }))).statusCode).toBe(200)
+    expect(commit).toHaveBeenCalledOnce()
+  })
+
   test('a rule has a limit of its own, which refused and used tokens do not touch', async () => {
     const app = await limited(2)
     await app.rule({ conditions: { ref: 'once' }, singleUse: true })

@@ -53,8 +53,8 @@ interface Environment {
   /** `checkSignature` of the token. */
   verify(rule: WorkloadRule): Promise<Finding>
   /**
-   * When the token with this digest was used, as ISO 8601. Absent for an exchange, whose transaction
-   * decides.
+   * When the token with this digest was used, as ISO 8601; the transaction of an exchange decides. Absent for
+   * a proof, which does not use the token up.
    */
   timeOfUse?(digest: string): Promise<string | undefined>
   nowMs: number

@@ -5,7 +5,7 @@ import { newApiKeySecret } from '../../kernel/access/secrets.ts'
 import { notFound } from '../../kernel/faults.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { systemLedgerId } from '../../kernel/ledger/chain.ts'
-import { tokenDigest } from '../../kernel/ledger/token-uses.ts'
+import { readTimeOfUse, tokenDigest } from '../../kernel/ledger/token-uses.ts'
 import { parseId } from '../../kernel/values/ids.ts'
 import { isoTime } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
@@ -81,6 +81,7 @@ export function createTokenExchange(kernel: Kernel, keys: IssuerKeys) {
       for (const rule of candidates) {
         const { grant } = await examineSubjectToken(token, rule, {
           verify,
+          timeOfUse: (digest) => readTimeOfUse(store.reader, digest),
           nowMs: clock.now(),
           isUnexplained: true,
         })
@@ -91,7 +92,7 @@ export function createTokenExchange(kernel: Kernel, keys: IssuerKeys) {
       return only
     },
 
-    /** Issues the API key. Throws `refusedToken()` if the rule changed, or the token was used. */
+    /** Issues the API key. Throws `refusedToken()` if the rule changed, or the token was used, meanwhile. */
     async issue({ rule, grant }: AcceptedToken, requestId: string): Promise<TokenExchangeResponse> {
       const secret = newApiKeySecret()
       const nowMs = clock.now()

@@ -66,22 +66,18 @@ export function routes(app: App, kernel: Kernel): void {
       },
     },
     handler: async (request, reply) => {
-      let giveBack: (() => void) | undefined
-      try {
-        const accepted = await exchange.accept(request.body as Record<string, string>)
-        request.accessRuleId = accepted.rule.id
-        giveBack = spendByRule(accepted.rule.id, reply)
-        const response = await exchange.issue(accepted, request.id)
-        return reply.header('cache-control', 'no-store').send(response)
-      } catch (error) {
-        // Afterwards, so that bad and used tokens never keep out a good one from the same address, or of the rule.
+      const parameters = request.body as Record<string, string>
+      const accepted = await exchange.accept(parameters).catch((error) => {
+        // Afterwards, so that bad and used tokens never keep out a good one from the same address.
         if (error instanceof PubringError && error.code === 'invalid_request') {
-          giveBack?.()
-          forgetRule(request, reply)
           spendByAddress(clientAddress(request), reply)
         }
         throw error
-      }
+      })
+      request.accessRuleId = accepted.rule.id
+      spendByRule(accepted.rule.id, reply)
+      const response = await exchange.issue(accepted, request.id)
+      return reply.header('cache-control', 'no-store').send(response)
     },
     errorHandler: async (error, request, reply) => {
       const problem = recordProblem(error, request)
