@@ -1,3 +1,4 @@
+import { createPrivateKey, createPublicKey } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -195,10 +196,43 @@ describe('PEM blocks', () => {
       'in the same answer',
       (pem) => ({ KeyId: 'a', PublicKey: 'MFkw', PrivateKeyPlaintext: btoa(pem) }),
     ],
+    ['as a JWK', (pem) => ({ keys: [], d: createPrivateKey(pem).export({ format: 'jwk' }) })],
+    ['under the kid k', (pem) => ({ keys: [], k: { k: { d: pem } } })],
   ])('a private key beside the keys keeps them from being sent: %s', async (_name, write) => {
     const ran = await into(shell.file('beside.json', JSON.stringify(write(privatePem(ecKey())))))
     expect(ran).toMatchObject({ code: 3, stderr: expect.stringContaining('Nothing was sent') })
     expect(causes(ran).at(-1)).toMatch(/private_key_submitted$/)
+  })
+
+  const publicJwk = () => createPublicKey(ecPem()).export({ format: 'jwk' })
+  test.each<[string, object]>([
+    ['in an OData wrapper', { d: { keys: [publicJwk()] } }],
+    ['beside a number p', { p: 1, keys: [publicJwk()] }],
+    ['beside a query q', { q: 'orders', data: { keys: [publicJwk()] } }],
+    ['with the kid k', { k: ecPem() }],
+    ['with the label SYMMETRIC', [{ label: 'SYMMETRIC', publicKeyPem: ecPem() }]],
+  ])('a member that a private JWK has, too, is no private key: %s', async (_name, document) => {
+    const file = shell.file('named.json', JSON.stringify(document))
+    expect(documentOf(await into(file))).toMatchObject({ created: 1, refused: 0 })
+  })
+
+  test.each([
+    ['a short file', 2],
+    ['a file that is not decoded', 120],
+  ])('a comment may name a private key: %s', async (_name, count) => {
+    const comment = '# Derived (BEGIN EC PRIVATE KEY is in the vault)\n# signer\n'
+    const file = shell.file('commented.pem', `${comment}${pems(count).join('\n')}`)
+    expect(documentOf(await into(file))).toMatchObject({ created: count, refused: 0 })
+  })
+
+  test('a private key behind the block is found; in more than 16,384 characters only by its marker', async () => {
+    const secret = privatePem(ecKey())
+    const body = secret.replaceAll(/-----.*-----\n/g, '')
+    const run = async (count: number, behind: string) =>
+      causes(await into(shell.file('behind.pem', pems(count).join('\n') + behind), '--dry-run'))
+    expect(await run(1, body)).toEqual(['2 private_key_submitted'])
+    expect(await run(120, body)).toEqual([])
+    expect(await run(120, `key: ${secret}`)).toEqual(['121 private_key_submitted'])
   })
 
   test('blocks that were joined without a line break are two keys', async () => {
@@ -261,6 +295,11 @@ describe('other sources', () => {
     ['unrelated JSON', '{"a": 1}', /holds no keys/],
     ['several documents', '{"a": 1}\n{"a": 1}\n', /not valid JSON[\s\S]*jq -s/],
     ['a list of other things', '[{"KeyId": "a"}]', /holds no keys/],
+    [
+      'a list with another thing',
+      '[{"label": "a", "publicKeyPem": "b"}, {"label": "c"}]',
+      /key 2 must have a label and a publicKeyPem/,
+    ],
     ['the keys of a realm', '{"keys": [{"providerId": "a"}]}', /Keycloak realm/],
   ])('%s is rejected', async (_name, text, message) => {
     const ran = await into(shell.file('odd.txt', text))

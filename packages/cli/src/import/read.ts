@@ -4,12 +4,12 @@ import { describeDocument, detectWrongKind, isDeclaration, isJwk } from '@pubrin
 import { maxTextLength, normalizeText } from '@pubring/intake/encoding'
 import { textOf } from '@pubring/intake/jwk'
 import { readServiceKeys, type ServiceKeys } from '@pubring/intake/key-service'
-import { containsSecret } from '@pubring/intake/secrets'
 import { parseJson } from '@pubring/server/runtime/json'
 import { isDer, readServiceKey } from '../keys/files.ts'
 import { type CommandError, fileError, usageError } from '../terminal/failures.ts'
 import { readBytes, sourceName } from '../terminal/files.ts'
 import { notify, quoteForShell, type Terminal } from '../terminal/terminal.ts'
+import { hasSecretBeside } from './beside.ts'
 import {
   convert,
   type EntryContent,
@@ -74,7 +74,7 @@ export function readContent(bytes: Buffer, name: string): Source {
   const isReported = source.entries.some(
     (entry) => 'rejection' in entry && secretCodes.includes(entry.rejection.code),
   )
-  if (isReported || !containsSecret(text, maxTextLength)) return source
+  if (isReported || !hasSecretBeside(text)) return source
   // A private key beside the keys keeps them from being sent, too.
   const beside = { place: name, label, rejection: privateKey }
   return { ...source, entries: [...source.entries, beside] }
@@ -118,7 +118,8 @@ function readJson(text: string, name: string): Source {
 function readJsonEntries(document: object, name: string): SourceEntry[] | undefined {
   if (Array.isArray(document)) {
     if (document.some(isJwk)) return readJwks(document, name)
-    const isList = document.every((key) => textOf(Object(key).publicKeyPem) !== '')
+    const isList =
+      document.length === 0 || document.some((key) => textOf(Object(key).publicKeyPem) !== '')
     return isList ? readKeys(document, name) : undefined
   }
   const service = readServiceKeys(document)

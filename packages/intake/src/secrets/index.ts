@@ -1,5 +1,5 @@
 export { decodeHex, decodeLatin1, encodeLatin1 } from './bytes.ts'
 export { containsSecret, findSecret } from './detector.ts'
-export { parseJson } from './markers.ts'
+export { parseJson, readJson } from './markers.ts'
 export { publicHalfCommand } from './public-half.ts'
 export { isPrivateKeyAt } from './shapes.ts'
