@@ -105,6 +105,12 @@ const mlDsaKey = () => ({ algorithm: 'ML-DSA-44', publicKeyPem: freshPem('ML-DSA
 
 const newKey = () => ({ name: 'n', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem })
 
+/** An import of new keys with these members into a new project. */
+async function imports(keys: object[], options: object = {}): Promise<[string, object]> {
+  const url = `/v1/projects/${(await project()).id}/key-imports`
+  return [url, { keys: keys.map((members) => ({ ...newKey(), ...members })), ...options }]
+}
+
 interface Case {
   what: string
   /** Whether a session needs a recent sign-in. */
@@ -233,6 +239,12 @@ const sometimes: Record<string, Case[]> = {
       return [url, off]
     }),
   ],
+  [`POST ${projectPath}/key-imports`]: [
+    free('active and superseded keys', async () => imports([{}, superseded])),
+    free('a trial with a compromised key', async () => imports([exposed], { dryRun: true })),
+    asks('a compromised key', async () => imports([{}, exposed])),
+    asks('a compromised key that is active', async () => imports([{ reason: 'compromised' }])),
+  ],
   [`POST ${projectPath}/rotations/:id/finish`]: [
     free('a rotation to a key from before', async () => [`${await rotation()}/finish`]),
     asks('a rotation to a key that was registered since', async (signIn) => [
@@ -346,7 +358,6 @@ const declared = {
     'DELETE /v1/sessions/self',
     `PATCH ${projectPath}/rotations/:id`,
     `POST ${projectPath}/jwt-keys`,
-    `POST ${projectPath}/key-imports`,
     `POST ${projectPath}/key-uses`,
     `POST ${projectPath}/rotations`,
     `POST ${projectPath}/token-checks`,

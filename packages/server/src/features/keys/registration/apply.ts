@@ -1,3 +1,4 @@
+import { requireRecentSignIn } from '../../../kernel/access/authorization.ts'
 import type { Outcome, Transaction } from '../../../kernel/changes.ts'
 import { faultsOf, itemFaults, notFound } from '../../../kernel/faults.ts'
 import type { EventChanges, NewEvent } from '../../../kernel/ledger/chain.ts'
@@ -57,7 +58,10 @@ export async function importKeys(
   return { result: { items, rejected, room }, changed }
 }
 
-/** Admits the keys, and stores them unless one is refused. */
+/**
+ * Admits the keys, and stores them unless one is refused. For a compromised key, which is so for good, a session
+ * must have a recent sign-in.
+ */
 async function registerKeys(
   tx: Transaction,
   change: KeyImport,
@@ -93,6 +97,7 @@ async function registerKeys(
     await lock.unlock()
     return admission
   }
+  if (created.some(({ endReason }) => endReason === 'compromised')) requireRecentSignIn(ledger)
   const isCurrent = recalled?.hash === ledger.previousHash
   const before = isCurrent ? recalled : (read ?? (await readStoredTexts(db, projectId)))
   const texts = await publishWith(db, existing, before, created, origin.time)
