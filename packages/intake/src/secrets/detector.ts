@@ -20,6 +20,16 @@ const opensshMagic = encodeLatin1('openssh-key-v1\0')
 const magics = '0702000000 1ef1b5b0 feedfeed 52534132 52534133 45435332 45435334'
   .split(' ')
   .map(decodeHex)
+const [zero, one, integer, octets, identifier] = ['\0', '\x01', '\x02', '\x04', '\x06']
+/**
+ * Private DER that was decoded as text, which may replace or drop any byte that is not ASCII: behind the
+ * length, its version, then the key (SEC 1), the modulus (PKCS#1), or the algorithm (PKCS#8), whose first
+ * member is an identifier, unlike that of the subject of a certificate request.
+ */
+const damagedDer = new RegExp(
+  `^0.{0,3}${integer}${one}(?:${one}${octets}|[${zero}${one}](?:${integer}.{0,4}${zero}|0.{1,3}${identifier}))`,
+  's',
+)
 /** Bytes that a structure inside other data must have: shorter ones occur by chance. */
 const minHiddenLength = 32
 const maxMarkedLength = 131_072
@@ -59,23 +69,11 @@ export function containsSecret(text: string, maxLength: number): boolean {
 function findInText(text: string): Secret[] | undefined {
   const members = readJson(text)?.secrets ?? []
   if (members.length > 0) return members.map((jwk) => ({ kind: 'jwk', members: jwk }))
-  if (hasMarker(text) || isDamagedDer(text)) return []
+  if (hasMarker(text) || damagedDer.test(text)) return []
   for (const sequence of sequencesIn(text)) {
     if (isPrivateKeyAt(sequence, 0)) return []
   }
   return undefined
-}
-
-/** Private DER that was decoded as text: its version comes first, behind a length of one to three bytes. */
-function isDamagedDer(text: string): boolean {
-  if (!text.startsWith('0')) return false
-  const places = (text.codePointAt(1) ?? 0) < 0x80 ? [2] : [3, 4]
-  return places.some((at) => {
-    const [version = ' ', next = ' '] = text.slice(at + 2, at + 4)
-    return (
-      text.startsWith('\x02\x01', at) && '\0\x01'.includes(version) && '0\x04\x02'.includes(next)
-    )
-  })
 }
 
 function findInBytes(bytes: Uint8Array): Secret[] | undefined {
