@@ -58,6 +58,7 @@ export const memberCodes: Record<string, string> = {
   time_invalid: 'The value is not an RFC 3339 time with a time zone.',
   time_past: 'The time is not in the future.',
   same_key: 'A key cannot replace itself.',
+  key_superseded: 'The new key of a rotation ends as superseded itself.',
   time_future: 'The time is not in the past.',
   time_order: 'The time lies before another one that it must follow.',
   too_late: 'The time is later than the caller may set.',

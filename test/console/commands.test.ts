@@ -54,11 +54,16 @@ test('the commands beside the buttons read, create, change and delete', async ()
 
 test('the commands of a rotation do what its steps say', async () => {
   const [from, to] = [await register(projectId, 'old'), await register(projectId, 'new')]
+  const superseded = await register(projectId, 'superseded')
+  const end = { expireTime: '2099-01-01T00:00:00Z', reason: 'superseded' } as const
+  await client.keys.update(projectId, superseded, end)
   await console_.go(`/projects/${projectId}/rotate/${from}`)
   await page.getByLabel('Maximum token lifetime').fill('60')
   const form = (name: string) => page.locator('form', { has: page.getByRole('button', { name }) })
   const start = form('Start with this key')
   await start.getByPlaceholder('Choose a key').click()
+  await page.getByRole('option', { name: /^new/ }).waitFor()
+  expect(await page.getByRole('option', { name: /^superseded/ }).count()).toBe(0)
   await page.getByRole('option', { name: /^new/ }).click()
   const { id } = Object(await runCommand(start, console_.apiKey))
   const rotation = () => client.rotations.get(projectId, id)

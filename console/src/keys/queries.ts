@@ -102,6 +102,10 @@ export type KeyRow = JwtKey & Omit<KeyStateEntry, 'kid'>
 export const mayBeActivated = ({ state, endsBecause }: KeyRow): boolean =>
   state === 'off' && endsBecause !== 'compromised'
 
+/** Whether its end is set because another key replaces it, so that it can replace no key itself. */
+export const isSuperseded = ({ endsBecause, expireTime }: KeyRow): boolean =>
+  endsBecause === 'superseded' && expireTime !== undefined
+
 export function useKeyStates(projectId: string) {
   return useApi(['keys', projectId, { states: true }], (client, signal) =>
     client.keys.states(projectId, { signal }),

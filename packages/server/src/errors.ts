@@ -219,7 +219,7 @@ export const errorTable = {
     status: 409,
     title: 'The new key cannot take over yet',
     advice:
-      'Wait until the `convergedTime` of the new key, or activate it. In an emergency, deactivate the old key itself.',
+      'Wait until the `convergedTime` of the new key. If it has none, activate it, or clear its `expireTime`; if it is compromised, abandon the rotation, and start one to a key of a new pair. In an emergency, deactivate the old key itself.',
   },
   rotation_ended: {
     status: 409,

@@ -215,6 +215,15 @@ describe('is refused', () => {
         return {}
       },
     ],
+    [
+      'to a key that ends as superseded',
+      'invalid_request',
+      async ({ to, project }) => {
+        const end = { expireTime: '2099-01-01T00:00:00Z', reason: 'superseded' }
+        await patchKey(server, to, end, project.keys)
+        return {}
+      },
+    ],
     ['with a token lifetime of 0', 'invalid_request', () => ({ tokenLifetime: 0 })],
   ])('a rotation %s', async (_name, code, bodyOf) => {
     const scene = await server.scene()
@@ -296,22 +305,31 @@ describe('a change of the keys by hand', () => {
     expect((await server.send('DELETE', `${scene.url}/${id}`)).json().code).toBe('rotation_ended')
   })
 
+  const end = { expireTime: '2099-01-01T00:00:00Z' }
   test.each([
-    ['off', { active: false }],
-    ['compromised', { expireTime: '2099-01-01T00:00:00Z', reason: 'compromised' }],
-    ['about to end for another key', { expireTime: '2099-01-01T00:00:00Z', reason: 'superseded' }],
-  ])('of the new key: the rotation cannot be finished while it is %s', async (_state, patch) => {
-    const scene = await server.scene()
-    const { id } = await server.start(scene)
-    server.clock.advance(convergenceMs)
-    await patchKey(server, scene.to, patch, scene.project.keys)
-    const rotation = await server.get(scene, id)
-    expect(rotation.state).toBe('spreading')
-    expect(rotation).not.toHaveProperty('convergedTime')
-    const refused = await server.finish(scene, id)
-    expect(refused.json().code).toBe('rotation_not_ready')
-    expect((await server.states(scene))[scene.from]).toBe('current')
-  })
+    ['off', { active: false }, { active: true }],
+    ['compromised', { ...end, reason: 'compromised' }, undefined],
+    ['about to end for another key', { ...end, reason: 'superseded' }, { expireTime: null }],
+  ])(
+    'of the new key: the rotation cannot be finished while it is %s',
+    async (_state, patch, mend) => {
+      const scene = await server.scene()
+      const { id } = await server.start(scene)
+      server.clock.advance(convergenceMs)
+      await patchKey(server, scene.to, patch, scene.project.keys)
+      const rotation = await server.get(scene, id)
+      expect(rotation.state).toBe('spreading')
+      expect(rotation).not.toHaveProperty('convergedTime')
+      const refused = await server.finish(scene, id)
+      const { code, detail } = refused.json()
+      expect([code, detail]).toEqual(['rotation_not_ready', expect.stringMatching(/new pair\.$/)])
+      expect((await server.states(scene))[scene.from]).toBe('current')
+      if (mend === undefined) return
+      await patchKey(server, scene.to, mend, scene.project.keys)
+      server.clock.advance(convergenceMs)
+      expect((await server.finish(scene, id)).json().state).toBe('finished')
+    },
+  )
 
   test('of the new key: once the rotation is finished, its end makes the old key no current one', async () => {
     const scene = await server.scene()

@@ -13,7 +13,7 @@ import {
 import { endOf, quoted, TextLink, UserText, withVisibleControls } from '../../components/text.tsx'
 import { ActionForm, useDraft } from '../../forms/action-form.tsx'
 import { useKeyRefresh, useRefreshAt } from '../../keys/live.ts'
-import { useKeyRow, useKeyRows, useKeyStates, useKeys } from '../../keys/queries.ts'
+import { isSuperseded, useKeyRow, useKeyRows, useKeyStates, useKeys } from '../../keys/queries.ts'
 import { changedByRotations, isUnderWay, useRotations } from '../../keys/rotations.ts'
 import { useChange, useRights, useSession } from '../../session/session.tsx'
 import { ProjectWarnings } from '../../warnings/project-warnings.tsx'
@@ -141,7 +141,8 @@ function ChooseNewKey(props: { project: Project; keys: JwtKey[]; oldKey: JwtKey 
   const [chosen, setChosen] = useState<string | null>(null)
   const { data: states = [] } = useKeyStates(project.id)
   const candidates = useKeyRows(keys, states).filter(
-    ({ id, active, state }) => active && state !== 'compromised' && id !== oldKey.id,
+    (key) =>
+      key.active && key.state !== 'compromised' && !isSuperseded(key) && key.id !== oldKey.id,
   )
   return (
     <>

@@ -51,6 +51,11 @@ export async function startRotation(
       'The private key of the new key is known to others. Register a key of a new pair, and replace the old key by that one.'
     throw invalidField('/to', 'key_known_compromised', detail, 'compromised_key')
   }
+  if (to.endReason !== undefined) {
+    const detail =
+      'The new key ends as superseded itself. Clear its expireTime, or replace the old key by another one.'
+    throw invalidField('/to', 'key_superseded', detail)
+  }
   await requireFree(db, from)
   const times = { createTime: time, updateTime: time }
   const after = { projectId, id, fromKid: from.id, toKid: to.id, tokenLifetime, ...times }
@@ -163,7 +168,7 @@ function requireReady(rotation: RotationRecord, situation: KeySituation): void {
   throw new PubringError(
     'rotation_not_ready',
     ready === undefined
-      ? 'The new key is deactivated, expired or deleted, or ends as superseded or compromised: without the old one, no token would verify. Activate it or clear its end, or abandon the rotation.'
+      ? 'The new key is deactivated, expired or deleted, or ends as superseded or compromised: without the old one, no token would verify. Activate it, or clear its expireTime. If it is compromised, abandon the rotation, and start one to a key of a new pair.'
       : `Not every verifier knows the new key before ${ready}. Let the signers use it, and finish the rotation, after that.`,
   )
 }
