@@ -70,6 +70,7 @@ test.each([
   spki.replaceAll('PUBLIC KEY', 'EC PUBLIC KEY'),
   file('formats/n13-x5c-as-public-key.pem'),
   JSON.stringify([jwk, jwk]),
+  JSON.stringify({ 1: { public_key: spki }, 2: { public_key: 'not base64!', name: 'ed25519' } }),
   JSON.stringify({ public_key: spki }),
   file('formats/n20-x509-map.json'),
   file('formats/n28-sk-ssh-ed25519.pub'),

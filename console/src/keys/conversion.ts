@@ -103,17 +103,21 @@ function convertJson(text: string): Conversion[] {
   return Array.isArray(keys) ? keys.flatMap((key) => convertJwk(Object(key))) : convertJwk(value)
 }
 
-/** The versions of a key, or the one that has a kid; the service takes any other single key as it is. */
+/**
+ * All versions of a key, or the one that has a kid. None if a version is at fault; the service says why,
+ * and takes any other single key as it is.
+ */
 function convertServiceKeys({ name, keys, fault }: ServiceKeys): Conversion[] {
   if (fault !== undefined || (keys.length === 1 && keys.every((key) => 'pem' in key))) return []
   const from = name.replace(/^a /, '')
-  return keys.flatMap((key) =>
+  const converted = keys.flatMap((key) =>
     ('pem' in key ? [{ pem: key.pem }] : convertJwk(key.jwk)).map((conversion) => ({
       ...conversion,
       from,
       ...(key.version && { version: key.version }),
     })),
   )
+  return converted.length === keys.length ? converted : []
 }
 
 function convertJwk(jwk: Record<string, unknown>): Conversion[] {
