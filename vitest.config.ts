@@ -9,7 +9,7 @@ const onBothEngines = [
   'test/kernel/storage/**/*.test.ts',
   // Locks decide between concurrent changes, and what a change is admitted on.
   'test/features/keys/key-races.test.ts',
-  'test/kernel/access/{access-until-commit,remaining}.test.ts',
+  'test/kernel/access/{access-until-commit,remaining,shares}.test.ts',
   // Each engine tells in its own way that another process has changed something.
   'test/features/publishing/{faults,freshness,held-requests}.test.ts',
   'test/kernel/ledger/{contradictions,revision-watch}.test.ts',

@@ -10,30 +10,50 @@ interface SemaphoreOptions {
   timeoutError?: () => Error
 }
 
-/** Limits how many callers proceed at once; the others wait in a bounded queue. */
+interface Claim {
+  /** Who takes turns with the other holders. */
+  holder?: string | undefined
+  /** Only one caller at a time has a permit with this key. */
+  key?: string | undefined
+}
+
+interface Waiter extends Claim {
+  admit(): void
+}
+
+/**
+ * Limits how many callers proceed at once; the others wait in a bounded queue. Permits and keys are taken together, so
+ * that nobody holds a key while waiting for a permit.
+ */
 export function createSemaphore(options: SemaphoreOptions) {
   const { permits, maxWaiting } = options
   const { fullError = () => new Error('too many waiting'), timeoutError = fullError } = options
-  const queue = createTurns<() => void>(maxWaiting)
+  const queue = createTurns<Waiter>(maxWaiting)
+  const heldKeys = new Set<string>()
   let acquired = 0
 
-  function releaseOnce(): Release {
+  function isKeyFree({ key }: Claim): boolean {
+    return key === undefined || !heldKeys.has(key)
+  }
+  function start({ key }: Claim): Release {
+    acquired += 1
+    if (key !== undefined) heldKeys.add(key)
     let released = false
     return () => {
       if (released) return
       released = true
-      const [next] = queue.take(1)
-      if (next === undefined) acquired -= 1
-      else next()
+      acquired -= 1
+      if (key !== undefined) heldKeys.delete(key)
+      for (const next of queue.take(1, isKeyFree)) next.admit()
     }
   }
-  function wait(timeoutMs: number | undefined, holder: string | undefined): Promise<Release> {
+  function wait(timeoutMs: number | undefined, claim: Claim): Promise<Release> {
     const { promise, resolve } = Promise.withResolvers<Release>()
-    const admit = () => resolve(releaseOnce())
-    queue.add(admit, holder)
+    const waiter = { ...claim, admit: () => resolve(start(claim)) }
+    queue.add(waiter, claim.holder)
     if (timeoutMs === undefined) return promise
     return withTimeout(promise, timeoutMs, () => {
-      queue.remove(holder, admit)
+      queue.remove(claim.holder, waiter)
       return timeoutError()
     })
   }
@@ -43,31 +63,13 @@ export function createSemaphore(options: SemaphoreOptions) {
     /** Whether all permits are free. */
     isIdle: () => acquired === 0,
     /**
-     * Resolves once a permit is free: holders take turns, each in the order of its calls. Rejects with
-     * `timeoutError` after `timeoutMs` milliseconds, and with `fullError` at once if `maxWaiting` callers already
-     * wait, or half as many of this holder.
+     * Resolves once a permit and the key are free: holders take turns, each in the order of its calls. Rejects with
+     * `timeoutError` after `timeoutMs` milliseconds, and with `fullError` at once if there is no room to wait.
      */
-    async acquire(timeoutMs?: number, holder?: string): Promise<Release> {
-      if (acquired >= permits && !queue.hasRoom(holder)) throw fullError()
-      if (acquired >= permits) return wait(timeoutMs, holder)
-      acquired += 1
-      return releaseOnce()
-    },
-  }
-}
-
-/** A semaphore for each key; callers with different keys do not wait for each other. */
-export function createKeyedSemaphore(options: SemaphoreOptions) {
-  const semaphores = new Map<string, ReturnType<typeof createSemaphore>>()
-  return {
-    async acquire(key: string, timeoutMs?: number, holder?: string): Promise<Release> {
-      const semaphore = semaphores.get(key) ?? createSemaphore(options)
-      semaphores.set(key, semaphore)
-      const release = await semaphore.acquire(timeoutMs, holder)
-      return () => {
-        release()
-        if (semaphore.isIdle()) semaphores.delete(key)
-      }
+    async acquire(timeoutMs?: number, claim: Claim = {}): Promise<Release> {
+      if (acquired < permits && isKeyFree(claim)) return start(claim)
+      if (!queue.hasRoom(claim.holder)) throw fullError()
+      return wait(timeoutMs, claim)
     },
   }
 }

@@ -2,7 +2,8 @@
  * What waits for several holders, who take turns: however much one has waiting, the others wait for one item of it
  * each time. Items without a holder take turns together.
  *
- * @param maxWaiting Items that may wait, half of them for one holder.
+ * @param maxWaiting Items that may wait, half of them for one holder. The last eighth is for holders that have nothing
+ * waiting and for items without a holder, so that a few holders cannot take all places.
  */
 export function createTurns<Item>(maxWaiting = Number.POSITIVE_INFINITY) {
   const waiting = new Map<string | undefined, Set<Item>>()
@@ -14,11 +15,17 @@ export function createTurns<Item>(maxWaiting = Number.POSITIVE_INFINITY) {
     count -= 1
     if (own.size === 0) waiting.delete(holder)
   }
+  function findNext(isReady: (item: Item) => boolean) {
+    for (const [holder, own] of waiting) {
+      for (const item of own) if (isReady(item)) return { holder, own, item }
+    }
+    return undefined
+  }
   return {
     count: () => count,
     hasRoom(holder?: string): boolean {
-      const isOwnFull = holder !== undefined && 2 * (waiting.get(holder)?.size ?? 0) >= maxWaiting
-      return count < maxWaiting && !isOwnFull
+      const own = holder === undefined ? 0 : (waiting.get(holder)?.size ?? 0)
+      return 2 * own < maxWaiting && count < (own === 0 ? maxWaiting : (7 / 8) * maxWaiting)
     },
     add(item: Item, holder?: string): void {
       const own = waiting.get(holder) ?? new Set()
@@ -26,17 +33,15 @@ export function createTurns<Item>(maxWaiting = Number.POSITIVE_INFINITY) {
       count += 1
     },
     remove,
-    /** Removes up to that many items: the oldest of each holder, then the next of each, in turn. */
-    take(limit: number): Item[] {
+    /** Removes up to that many items that are ready: the oldest of each holder, then the next of each, in turn. */
+    take(limit: number, isReady: (item: Item) => boolean = () => true): Item[] {
       const taken: Item[] = []
       while (taken.length < limit) {
-        const [turn] = waiting
-        if (turn === undefined) break
-        const [holder, own] = turn
-        for (const item of own.values().take(1)) {
-          remove(holder, item)
-          taken.push(item)
-        }
+        const next = findNext(isReady)
+        if (next === undefined) break
+        const { holder, own, item } = next
+        remove(holder, item)
+        taken.push(item)
         // The others come first now.
         if (waiting.delete(holder)) waiting.set(holder, own)
       }

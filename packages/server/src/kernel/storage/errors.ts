@@ -198,6 +198,7 @@ export function unconfirmedChange(cause?: unknown, retryAfter?: number): Pubring
 }
 
 export function queueFull(): PubringError {
-  const detail = 'Too many requests are waiting for the database. Try again shortly.'
+  const detail =
+    'Too many requests are waiting for the database. Send fewer at once, and try again shortly.'
   return new PubringError('overloaded', detail, { retryAfter: 1 })
 }

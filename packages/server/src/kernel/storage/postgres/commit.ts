@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { createKeyedSemaphore, createSemaphore } from '../../../async/semaphore.ts'
+import { createSemaphore } from '../../../async/semaphore.ts'
 import type { Clock } from '../../../runtime/clock.ts'
 import { type Appliers, type ChangeKind, changerIn, hasOrigin } from '../../changes.ts'
 import type { Store } from '../../context.ts'
@@ -28,48 +28,38 @@ interface Unconfirmed<Result> {
  * Commits changes, each in its own transaction. A change that conflicts with another one, or loses
  * its connection before its commit is sent, is retried from the start. If the response to the commit
  * is lost, the ledger tells whether the change was made, once the database can be reached again.
- * Changes of one ledger run one after another in any case, so they queue here instead of each on a
- * connection, and callers take turns. Half of the connections remain for reads.
+ * Changes of one ledger run one after another in any case, so each waits for its ledger and a connection together: none
+ * holds one of them while it waits for the other, and callers take turns. Half of the connections remain for reads.
  */
 export function createCommit(
   applying: Applying,
   database: PostgresDatabase,
   { poolSize, connectTimeoutMs }: PostgresAddress,
 ): Pick<Store, 'commit' | 'isWritable'> {
-  // A change waits this long for its ledger, and again for a connection; longer than a read.
+  const connections = createSemaphore({
+    permits: Math.ceil(poolSize / 2),
+    maxWaiting,
+    fullError: queueFull,
+    timeoutError: databaseBusy,
+  })
+  // Longer than a read waits.
   const acquireTimeoutMs = 1.5 * connectTimeoutMs
-  const queue = { maxWaiting, fullError: queueFull, timeoutError: databaseBusy }
-  const connections = createSemaphore({ permits: Math.ceil(poolSize / 2), ...queue })
-  const ledgers = createKeyedSemaphore({ permits: 1, ...queue })
   let isWritable = true
 
-  async function withConnection<Result>(
-    changer: string | undefined,
-    work: () => Promise<Result>,
-  ): Promise<Result> {
-    const release = await connections.acquire(acquireTimeoutMs, changer)
-    try {
-      return await work()
-    } finally {
-      release()
-    }
-  }
   return {
     async commit(kind, change) {
-      const [ledgerId = 'none'] = kind.ledgers(change)
-      const changer = changerIn(change)
-      const unlock = await ledgers.acquire(ledgerId, acquireTimeoutMs, changer)
+      const [key = 'none'] = kind.ledgers(change)
+      const holder = changerIn(change)
+      const release = await connections.acquire(acquireTimeoutMs, { holder, key })
       try {
-        const result = await withConnection(changer, () =>
-          commitWithRetries({ ...applying, database, kind, change }),
-        )
+        const result = await commitWithRetries({ ...applying, database, kind, change })
         isWritable = true
         return result
       } catch (error) {
         isWritable = !isStorageUnavailable(error)
         throw error
       } finally {
-        unlock()
+        release()
       }
     },
     isWritable: () => isWritable,

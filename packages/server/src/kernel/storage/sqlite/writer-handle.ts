@@ -11,7 +11,7 @@ const maxBatch = 256
 /** So many queued changes are sent at once, not at the end of the turn. */
 const eagerBatch = 16
 
-/** Queued changes, beyond which further ones are rejected; half of them of one caller. */
+/** Queued changes, beyond which further ones are rejected; a caller may have half of them. */
 const maxQueue = 4_096
 
 const restartPauseMs = 1_000
