@@ -435,6 +435,24 @@ test.each(cases)('%s', async (_name, operation, { asks: isAsked, prepare }) => {
   expect(await send(undefined)).toBeUndefined()
 })
 
+test('in an emergency, a session without one deactivates the key now, and names the reason later', async () => {
+  const [, url] = await keys(2)
+  const [, last] = await keys(1)
+  const signedIn = await signIn()
+  time += 901_000
+  const patch = (address: string, body: object, { secret } = signedIn) =>
+    server.send('PATCH', address, { headers: pageHeaders(secret), body })
+  const advice = /Sign in again and repeat it\. Until then, deactivate the key without a reason\.$/
+  const refused = { code: 'recent_sign_in_required', detail: expect.stringMatching(advice) }
+  expect((await patch(url, exposed)).json()).toMatchObject(refused)
+  expect((await patch(url, off)).json()).toMatchObject({ active: false })
+  // This would help neither with the key that is off nor with the last one.
+  for (const each of [url, last]) {
+    expect((await patch(each, exposed)).json().detail).toMatch(/repeat it\.$/)
+  }
+  expect((await patch(url, exposed, await signIn())).statusCode).toBe(200)
+})
+
 test('a person whose row was altered ends the sessions of no one else without a recent sign-in', async () => {
   const [thief, victim] = [await signIn(), await signIn()]
   time += 901_000

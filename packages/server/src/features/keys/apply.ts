@@ -89,13 +89,17 @@ export async function patchEvents(
   const { createTime = '', signInTime = createTime } = caller?.session ?? {}
   const counted = all.filter((key) => key.id === before.id || activationTime(key) <= signInTime)
   const isForGood = after.endReason === 'compromised' && before.endReason !== 'compromised'
-  if (isForGood || patchedKeysEnd(counted, after, origin.time)) requireRecentSignIn(ledger)
+  if (patchedKeysEnd(counted, after, origin.time)) requireRecentSignIn(ledger)
+  if (isForGood) requireRecentSignIn(ledger, isActive(before, origin.time) ? endItFirst : '')
   const caused = await updateKeyRow(tx, after)
   const updated = keys.event('updated', before.id, keys.changes(before, after))
   const isDisabled = before.enabled && !after.enabled
   const ended = isDisabled ? await tx.hooks.run(keyEnded, tx, before, 'disable', origin.time) : []
   return { events: [updated, ...caused, ...ended.flat()], warnings }
 }
+
+/** A leaked key need not stay active until its holder has signed in. */
+const endItFirst = ' Until then, deactivate the key without a reason.'
 
 /**
  * Sets the end of the key or brings it nearer, at once if the time is past. A proof counts once, even if the

@@ -58,13 +58,13 @@ export function requireAdmission(
 /**
  * Throws `recent_sign_in_required` for a session whose holder did not sign in recently. A session left
  * open, or its stolen cookie, must not be enough to give a right that outlives it, to take a right from
- * others or to do what cannot be undone. API keys pass.
+ * others or to do what cannot be undone. API keys pass. `advice` ends the error: what the session can do.
  */
-export function requireRecentSignIn({ caller, origin }: Change): void {
+export function requireRecentSignIn({ caller, origin }: Change, advice = ''): void {
   const session = caller?.session
   if (session === undefined || signedInRecently(session, Date.parse(origin.time))) return
   throw new PubringError(
     'recent_sign_in_required',
-    `This operation needs a sign-in within the last ${recentSignInSeconds / 60} minutes. Sign in again and repeat it.`,
+    `This operation needs a sign-in within the last ${recentSignInSeconds / 60} minutes. Sign in again and repeat it.${advice}`,
   )
 }
