@@ -49,6 +49,7 @@ test.each<[string, TestKey, (key: TestKey) => string | Buffer, string]>([
   ['an SSH key: P-256', ec, sshOf, 'is an SSH key; converted to PEM.'],
   ['an SSH key: P-521', ecKey('P-521'), sshOf, 'is an SSH key; converted to PEM.'],
   ['an SSH key: Ed25519', edKey(), sshEdOf, 'is an SSH key; converted to PEM.'],
+  ['one over two lines', rsa, (key) => `\uFEFF${sshOf(key).replace(/.{99}/g, '$&\n')}`, 'SSH key;'],
   ['a certificate', ec, certificateOf, 'is a certificate; took its public key.'],
   ['one in quotes', ec, (key) => JSON.stringify(certificateOf(key)), 'is a certificate;'],
   ['the first of a chain', ec, () => chain, 'is a certificate chain of 2;'],
@@ -69,7 +70,12 @@ test.each(['material/ssh2_rfc4716.pub', 'formats/n28-ssh-blob-in-block.pem'])(
   },
 )
 
-test.each([
+function certificateStore(): Buffer {
+  const args = ['-export', '-nokeys', '-in', shell.file('c.pem', certificateOf(ec))]
+  return execFileSync('openssl', ['pkcs12', ...args, '-passout', 'pass:x'])
+}
+
+test.each<[string, string | Buffer, string, RegExp]>([
   ['a key set with two keys', JSON.stringify({ keys: [{}, {}] }), 'file', /set of 2 keys/],
   [
     'a JWK for encryption',
@@ -77,8 +83,9 @@ test.each([
     'refused',
     /“sig”/,
   ],
-  ['a truncated SSH key', sshEdOf(edKey()).slice(0, 60), 'refused', /looks like an SSH key/],
+  ['a truncated SSH key', sshEdOf(edKey()).slice(0, 60), 'refused', /is cut off or damaged/],
   ['a text of 1 MiB', 'QUJD'.repeat(262_145), 'file', /is too large/],
+  ['a store of certificates', certificateStore(), 'refused', /a PKCS#12 store of certificates/],
 ])('%s is refused', async (_name, text, kind, message) => {
   await expect(read(text)).rejects.toMatchObject({ kind, message: expect.stringMatching(message) })
 })

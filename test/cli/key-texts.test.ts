@@ -232,7 +232,11 @@ describe('every reader refuses with the words of the intake', () => {
     ['a cut-off block', lines(pem).slice(0, 2).join('\n'), /END line/],
     ['an SSH certificate', `${certificateName} ${certBlob} a@b`, /without -cert/],
     ['a JWK without n', JSON.stringify({ ...rsa, n: undefined }), /member n is missing/],
-    ['a key store', `0\ufffd\x0a\x02\x01\x030\ufffd`, /key store \(PKCS#12\).* openssl pkcs12/],
+    [
+      'a key store',
+      `0\ufffd\x0a\x02\x01\x030\ufffd\x01\x0c\n\x01\x02`,
+      /key store \(PKCS#12\).* openssl pkcs12/,
+    ],
     ['a Secret', manifest('Secret', btoa(pem)), /Secret of Kubernetes.* kubectl get secret/],
     ['a Secret in JSON', JSON.stringify({ apiVersion: 'v1', kind: 'Secret' }), /This is a Secret/],
     ['a declaration', 'keys:\n- label: a\n  file: a.pem\n', /declaration.* pubring apply/],

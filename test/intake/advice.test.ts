@@ -16,7 +16,8 @@ const folder = mkdtempSync(join(tmpdir(), 'pubring-advice-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
 const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-const privatePem = privateKey.export({ type: 'pkcs8', format: 'pem' })
+const pkcs8 = { type: 'pkcs8', format: 'pem' } as const
+const privatePem = privateKey.export(pkcs8)
 
 /** The command at the end of a detail. */
 function commandIn(detail: string): string | undefined {
@@ -32,7 +33,8 @@ function run(command: string, text: string | Buffer): string {
   if (/(?:-in |')private\.pem/.test(command)) {
     writeFileSync(join(folder, 'private.pem'), privatePem)
   }
-  const { status, stdout, stderr } = spawnSync('bash', ['-o', 'pipefail', '-c', command], {
+  const entered = command.replace('openssl pkcs12', '$& -passin pass:x')
+  const { status, stdout, stderr } = spawnSync('bash', ['-o', 'pipefail', '-c', entered], {
     cwd: folder,
     encoding: 'utf8',
   })
@@ -94,6 +96,14 @@ describe('SSH keys', () => {
       pem(bytes),
       pem(bytes, 'RSA PUBLIC KEY'),
       ...layoutsOf(pem(bytes)),
+      ...layoutsOf(pem(bytes, 'OPENSSH PUBLIC KEY')),
+      ...layoutsOf(shell(`ssh-keygen -e -f ${name}.pub`)),
+      `\uFEFF${line}`,
+      folded(line),
+      folded(blob),
+      `\uFEFF${folded(line).replaceAll('\n', '\r\n')}`,
+      line.replaceAll(' ', '\n'),
+      `KEY="${line.trim()}"`,
     ]
     for (const layout of layouts) expectKey(layout, spki, 'ssh_key_submitted')
   })
@@ -107,6 +117,8 @@ describe('SSH keys', () => {
     ['a certificate for RSA', sshLine('ssh-rsa-cert-v01@openssh.com'), 'without -cert'],
     ['two keys', sshLine('ssh-rsa') + sshLine('ssh-ed25519'), '2 SSH keys'],
     ['two keys of one type', sshLine('ssh-rsa', 'AAAA') + sshLine('ssh-rsa'), '2 SSH keys'],
+    ['a key that was cut off', fixture('material/ssh_rsa.pub').slice(0, 99), 'cut off or damaged'],
+    ['a key without its padding', sshLine('ssh-rsa'), 'cut off or damaged'],
   ])('%s is not converted', (_name, text, advice) => {
     const [fault] = rejected(text).faults
     expect(fault.code).toBe('ssh_key_submitted')
@@ -114,6 +126,8 @@ describe('SSH keys', () => {
     expect(inputFile.test(fault.detail)).toBe(false)
   })
 })
+
+const folded = (text: string) => text.replace(/.{70}/g, '$&\n')
 
 /** One block in layouts that intake repairs and openssl cannot read. */
 function layoutsOf(block: string): string[] {
@@ -128,6 +142,13 @@ function layoutsOf(block: string): string[] {
     text.replaceAll('\n', '\r'),
     text.replace(/^/gm, '    '),
   ]
+}
+
+/** A PKCS#12 that holds a certificate alone. */
+function trustStore(certificate: Uint8Array): Buffer {
+  writeFileSync(join(folder, 'trusted.pem'), pem(certificate, 'CERTIFICATE'))
+  const args = 'pkcs12 -export -nokeys -in trusted.pem -passout pass:x'.split(' ')
+  return execFileSync('openssl', args, { cwd: folder })
 }
 
 /** A line with a key of any type, whose numbers are not a key. */
@@ -258,6 +279,7 @@ openssl req -in csr.pem -pubkey -noout`)
     ['PKCS#1', pkcs1, der(rsaKey.publicKey)],
     ['a certificate', certificate, certified],
     ['a certificate request', request, spkiOf(requested)],
+    ['a store of certificates', trustStore(certificate), certified],
   ]
   test.each(contents)('%s', (name, bytes, intended) => {
     const labels = ['PUBLIC KEY', 'RSA PUBLIC KEY', 'EC PUBLIC KEY', 'SSH2 PUBLIC KEY']
@@ -267,14 +289,23 @@ openssl req -in csr.pem -pubkey -noout`)
       'PKCS#1': 'RSA PUBLIC KEY',
       'a certificate': 'CERTIFICATE',
       'a certificate request': 'CERTIFICATE REQUEST',
+      'a store of certificates': 'PKCS12',
     }
     for (const label of labels.filter((each) => each !== right[name])) {
       expectKey(pem(bytes, label), intended)
     }
     expectKey(pem(bytes, 'SSH2 PUBLIC KEY').replaceAll('\n', '\r\n'), intended)
     for (const layout of layoutsOf(pem(bytes, 'EC PUBLIC KEY'))) expectKey(layout, intended)
-    if (name.startsWith('a ')) {
+    for (const label of labels.filter((each) => each !== right[name])) {
+      if (label !== 'CERTIFICATE REQUEST')
+        expectKey(layoutsOf(pem(bytes, label))[0] ?? '', intended)
+    }
+    if (right[name]?.startsWith('CERT')) {
       for (const layout of layoutsOf(pem(bytes, right[name]))) expectKey(layout, intended)
+      for (const end of [';', '"', ' ', '\n\n']) {
+        expectKey(`${pem(bytes, right[name]).trim()}${end}`, intended)
+      }
+      expectKey(`KEY=${pem(bytes, right[name])}${pem(bytes, right[name])}`, intended)
     }
     const hex = bytes.toString('hex')
     const spaced = hex.replace(/../g, '$&:').replace(/.{48}/g, '$&\n    ')
@@ -284,6 +315,31 @@ openssl req -in csr.pem -pubkey -noout`)
     expectKey(bytes.toString('base64'), intended, 'pem_not_found')
     expectKey(bytes.toString('base64url'), intended, 'pem_not_found')
     expectKey(`${bytes.toString('base64url').replace(/.{60}/g, '$&\n')}==\n`, intended)
+  })
+
+  test('a file of PKCS#12, whatever it holds', () => {
+    writeFileSync(join(folder, 'private.pem'), rsaKey.privateKey.export(pkcs8))
+    const made = shell('openssl req -x509 -key private.pem -subj /CN=x -out own.pem && cat own.pem')
+    const keyStore = 'openssl pkcs12 -export -inkey private.pem -in own.pem -passout pass:x'
+    const stores = [
+      [trustStore(certificate), certified],
+      [execFileSync('bash', ['-c', keyStore], { cwd: folder }), spkiOf(made)],
+    ] as const
+    for (const [store, intended] of stores) {
+      const [{ code, detail }] = rejected(store.toString('utf8')).faults
+      expect(code).toBe('key_encoding_invalid')
+      writeFileSync(join(folder, 'store.p12'), store)
+      expect(spkiOf(run(commandIn(detail) ?? '', ''))).toEqual(intended)
+    }
+  })
+
+  test('a public key in base64 that was cut off inside other text', () => {
+    for (const text of [
+      `p=${spki.toString('base64').slice(0, 90)};`,
+      `p=${certificate.toString('base64url')};`,
+    ]) {
+      expect(commandIn(rejected(text).faults[0].detail)).toBe(commands.exportPublic)
+    }
   })
 
   test('a public key in base64 inside other text', () => {

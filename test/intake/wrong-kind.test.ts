@@ -47,9 +47,7 @@ describe('SSH keys', () => {
     expect(rejected(fixture('keys/wrongtype/ssh-ed25519.pub')).faults[0].detail).toContain(
       'tail -c',
     )
-    expect(rejected(fixture('material/ssh2_rfc4716.pub')).faults[0].detail).toContain(
-      'ssh-keygen -i',
-    )
+    expect(rejected(fixture('material/ssh2_rfc4716.pub')).faults[0].detail).toContain('perl')
   })
 })
 

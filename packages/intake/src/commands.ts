@@ -37,6 +37,7 @@ export const commands = {
     `(echo MCowBQYDK2VwAyEA | base64 -d; ${read}) | openssl pkey -pubin -inform DER -pubout`,
   printKeyOfAws: 'aws kms get-public-key --key-id ID --output json',
   convertPkcs12: 'openssl pkcs12 -in store.p12 -nokeys -clcerts | openssl x509 -pubkey -noout',
+  convertTrustStore: 'openssl pkcs12 -in store.p12 -nokeys | openssl x509 -pubkey -noout',
   convertJks:
     'keytool -exportcert -rfc -keystore store.jks -alias ALIAS | openssl x509 -pubkey -noout',
   joinJsonLines: `jq -s '{keys: .}' keys.json > jwks.json && pubring import jwks.json`,

@@ -3,6 +3,7 @@ export { describeKeyStore } from './encoding/text.ts'
 export { examineCheaply, examineKey, identifyKey } from './examine.ts'
 export { contentOf, indirectContent } from './formats/content.ts'
 export { isJwk, jwkFault } from './formats/jwk.ts'
+export { readSshKey, type SshKey } from './formats/ssh.ts'
 export type {
   Accepted,
   ExposedKey,

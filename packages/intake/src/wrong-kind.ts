@@ -17,14 +17,15 @@ export function detectWrongKind(text: string): Fault | undefined {
   if (service !== undefined) return 'code' in service ? service : undefined
   const json = describeJson(body)
   if (json !== undefined) return { code: 'jwk_submitted', detail: json }
-  const ssh = describeSsh(body)
+  const ssh = describeSsh(text)
   return ssh === undefined
     ? detectArmor(body, isLaidOut.test(text))
     : { code: 'ssh_key_submitted', detail: ssh }
 }
 
-/** A block that openssl can read. */
-const isLaidOut = /^-----BEGIN [A-Z0-9 ]+-----\r?\n(?:[A-Za-z0-9+/=]+\r?\n)+-----END /m
+/** A text whose first block openssl can read. */
+const isLaidOut =
+  /^(?:[^-]*\n)?-----BEGIN [A-Z0-9 ]+-----\r?\n(?:[A-Za-z0-9+/=]+\r?\n)+-----END [A-Z0-9 ]+-----\s*(?:$|\n)/
 
 function detectArmor(body: string, isReadable: boolean): Fault | undefined {
   if (/-----BEGIN PGP /.test(body)) {

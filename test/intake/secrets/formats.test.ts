@@ -138,42 +138,38 @@ describe('private keys of other tools', () => {
     expect(codeOf(text)).toBe('private_key_submitted')
   })
 
-  test('PKCS#12', () => {
+  describe('PKCS#12', () => {
     const key = join(folder, 'p12.key')
-    execFileSync(
-      'openssl',
-      [
-        'req',
-        '-x509',
-        '-newkey',
-        'rsa:2048',
-        '-nodes',
-        '-keyout',
-        key,
-        '-out',
-        `${key}.crt`,
-        '-subj',
-        '/CN=x',
-      ],
-      { stdio: 'ignore' },
+    const openssl = (args: string) => execFileSync('openssl', args.split(' '), { stdio: 'pipe' })
+    const store = (args: string) =>
+      openssl(`pkcs12 -export -in ${key}.crt -passout pass:x ${args}`.trim())
+    beforeAll(() => {
+      openssl(`req -x509 -newkey rsa:2048 -nodes -keyout ${key} -out ${key}.crt -subj /CN=x`)
+    })
+
+    test.each(['', '-keypbe NONE', '-certpbe NONE', '-keypbe NONE -certpbe NONE', '-descert'])(
+      'with a key: %s',
+      (args) => {
+        const bytes = store(`-inkey ${key} ${args}`)
+        const texts = [base64(bytes), pem(bytes, 'PKCS12'), base64(bytes.subarray(0, -600))]
+        for (const text of texts) expect(codeOf(text)).toBe('private_key_submitted')
+      },
     )
-    const bundle = execFileSync('openssl', [
-      'pkcs12',
-      '-export',
-      '-inkey',
-      key,
-      '-in',
-      `${key}.crt`,
-      '-passout',
-      'pass:x',
-    ])
-    expect(codeOf(base64(bundle))).toBe('private_key_submitted')
-    expect(codeOf(pem(bundle, 'PKCS12'))).toBe('private_key_submitted')
-    const sealed = Buffer.from(
-      `3081800201033079${'06092a864886f70d010703'}a06c${'ff'.repeat(108)}`,
-      'hex',
-    )
-    expect(codeOf(base64(sealed))).toBe('private_key_submitted')
+
+    test.each(['', '-certpbe NONE', '-descert'])('with certificates alone: %s', (args) => {
+      const bytes = store(`-nokeys ${args}`)
+      expect(codeOf(base64(bytes))).toBe('pem_not_found')
+      expect(codeOf(pem(bytes, 'PKCS12'))).toBe('pem_label_unsupported')
+      expect(codeOf(base64(bytes.subarray(0, -600)))).toBe('private_key_submitted')
+    })
+
+    test('whose content cannot be read', () => {
+      const sealed = Buffer.from(
+        `3081800201033079${'06092a864886f70d010703'}a06c${'ff'.repeat(108)}`,
+        'hex',
+      )
+      expect(codeOf(base64(sealed))).toBe('private_key_submitted')
+    })
   })
 
   test('a private key in a text over the length limit is detected', () => {

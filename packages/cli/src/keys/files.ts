@@ -5,6 +5,8 @@ import {
   detectWrongKind,
   indirectContent,
   isJwk,
+  readSshKey,
+  type SshKey,
 } from '@pubring/intake'
 import { isAlgorithm } from '@pubring/intake/algorithms'
 import { checkCharacters, normalizeText, writePem } from '@pubring/intake/encoding'
@@ -89,8 +91,9 @@ export function convertToPem(bytes: Buffer, name: string): PublicKeyFile | undef
     case 'certificate_submitted':
       return convertCertificate(normalizeText(text).text, name)
     case 'ssh_key_submitted': {
-      if (!found.detail.includes('Convert it:')) throw refused(found)
-      const publicKeyPem = readPem(name, 'an SSH key', () => readSshKey(text))
+      const key = readSshKey(text)
+      if (key === undefined || !found.detail.includes('Convert it:')) throw refused(found)
+      const publicKeyPem = readPem(name, 'an SSH key', () => publicKeyOf(sshJwk(key)))
       const comment = sshComment(text)
       const converted = `${name} is an SSH key; converted to PEM.`
       return { publicKeyPem, converted, ...present({ comment }) }
@@ -131,7 +134,7 @@ function convertCertificate(content: Buffer | string, name: string): PublicKeyFi
 /** SPKI, PKCS#1 or a certificate. The intake judges a key byte by byte, as in PEM. */
 function convertDer(der: Buffer, name: string): PublicKeyFile {
   const found =
-    describeKeyStore(der.toString('utf8')) ?? indirectContent(der, `cat ${quoteForShell(name)}`)
+    indirectContent(der, `cat ${quoteForShell(name)}`) ?? describeKeyStore(der.toString('utf8'))
   if (found !== undefined) throw refused({ code: 'invalid_key_file', detail: found })
   const content = contentOf(der)
   if (content !== 'PUBLIC KEY' && content !== 'RSA PUBLIC KEY') return convertCertificate(der, name)
@@ -168,48 +171,14 @@ function toPem(key: KeyObject): string {
   return key.export({ type: 'spki', format: 'pem' }).toString()
 }
 
-/**
- * Reads one SSH public key: a line as in `id_rsa.pub`, or a block (RFC 4716). Throws if it is
- * damaged or of a type that signs no tokens.
- */
-function readSshKey(text: string): KeyObject {
-  const [name, ...fields] = readStrings(Buffer.from(blobOf(text), 'base64'))
-  const type = name?.toString('latin1') ?? ''
-  return publicKeyOf(toJwk(type, fields))
-}
-
-function blobOf(text: string): string {
-  const lines = text
-    .split(/\r\n?|\n/)
-    .map((line) => line.trim())
-    .filter((line) => line !== '' && !line.startsWith('#'))
-  if (!lines[0]?.startsWith('----')) {
-    return /(?:^|[\s"'])(AAAA[A-Za-z0-9+/]+=*)(?:["'\s]|$)/.exec(lines[0] ?? '')?.[1] ?? ''
-  }
-  return lines.filter((line) => !line.startsWith('----') && !/^[\w-]+:/.test(line)).join('')
-}
-
 /** The text behind the key in its line, or the header Comment of a block. */
 function sshComment(text: string): string | undefined {
   const [, behind, header] = /(?<![\w+/])AAAA[\w+/]+=*[\t ]+(\S.*)|^Comment:(.*)/m.exec(text) ?? []
   return (behind ?? header?.trim().replace(/^"|"$/g, ''))?.trim() || undefined
 }
 
-/** The strings that make up the blob (RFC 4251 section 5). Throws if it is cut off. */
-function readStrings(blob: Buffer): Buffer[] {
-  const strings: Buffer[] = []
-  for (let at = 0; at < blob.length; ) {
-    const end = at + 4 + blob.readUInt32BE(at)
-    if (end > blob.length) throw new Error('cut off')
-    strings.push(blob.subarray(at + 4, end))
-    at = end
-  }
-  return strings
-}
-
-/** Converts an SSH key (RFC 4253 section 6.6, RFC 8709 section 4 and RFC 5656 section 3.1). */
-function toJwk(type: string, fields: readonly Buffer[]): Jwk {
-  if (fields.length !== (type === 'ssh-ed25519' ? 1 : 2)) throw new Error('damaged')
+/** The JWK of an SSH key. Throws for a compressed point. */
+function sshJwk({ type, fields }: SshKey): Jwk {
   const [first, second] = fields.map((field) => field.toString('base64url'))
   if (type === 'ssh-rsa') return { kty: 'RSA', e: first, n: second }
   if (type === 'ssh-ed25519') return { kty: 'OKP', crv: 'Ed25519', x: first }

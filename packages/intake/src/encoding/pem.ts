@@ -122,7 +122,7 @@ function checkLabel(label: string, der?: Uint8Array): Fault[] {
   const detail =
     content === undefined || name === undefined
       ? `${found}. It must be PUBLIC KEY, or RSA PUBLIC KEY for PKCS#1. Export the public key: ${commands.exportPublic}`
-      : `${found}. The content is ${adviseRelabel(name, content)}`
+      : `${found}. The content is ${adviseRelabel(content)}`
   return [{ code: 'pem_label_unsupported', detail }]
 }
 
@@ -136,6 +136,7 @@ const quotableLabels = [
   'CERTIFICATE',
   'CERTIFICATE REQUEST',
   'PKCS7',
+  'PKCS12',
   'CMS',
   'DH PARAMETERS',
   'X9.42 DH PARAMETERS',

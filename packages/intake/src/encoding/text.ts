@@ -55,11 +55,22 @@ export function describeKeyStore(text: string): string | undefined {
   return stores.find(({ is }) => is(text))?.advice
 }
 
+function isPkcs12(text: string): boolean {
+  return text.startsWith('0') && text.slice(0, 10).includes('\x02\x01\x030')
+}
+
+/** The ends of the identifiers of the bags of PKCS#12 that hold a private key (RFC 7292 appendix D). */
+const keyBags = ['\x01\x0c\n\x01\x01', '\x01\x0c\n\x01\x02']
+
 /** Files that hold others, known by their beginning when it is read as UTF-8. */
 const stores: readonly { is: (text: string) => boolean; advice: string }[] = [
   {
-    is: (text) => text.startsWith('0') && text.slice(0, 10).includes('\x02\x01\x030'),
+    is: (text) => isPkcs12(text) && keyBags.some((bag) => text.includes(bag)),
     advice: `This is a key store (PKCS#12). To print its public key: ${commands.convertPkcs12}`,
+  },
+  {
+    is: isPkcs12,
+    advice: `This is a store of certificates (PKCS#12). To print the public key of the first: ${commands.convertTrustStore}`,
   },
   {
     is: (text) => text.startsWith('\ufffd\ufffd\ufffd\ufffd\0\0\0'),

@@ -1,4 +1,5 @@
 import { commands } from '../commands.ts'
+import { isComplete } from '../secrets/shapes.ts'
 import { adviseConversion, contentOf } from './content.ts'
 
 /** The command that decodes the submitted text. */
@@ -32,7 +33,7 @@ export function describeEmbeddedKey(text: string, file: string): string | undefi
   }
   const base64 = new RegExp(embeddedKey).exec(text)?.[0] ?? ''
   const bytes = Buffer.from(base64, 'base64')
-  const content = contentOf(bytes)
+  const content = isComplete(bytes, 0) ? contentOf(bytes) : undefined
   if (content !== 'PUBLIC KEY' && content !== 'CERTIFICATE') return undefined
   const read = `grep -oE '${embeddedKey}' ${file} | head -n 1 | base64 -d`
   return `It contains the base64 of ${adviseConversion(bytes, read)}`

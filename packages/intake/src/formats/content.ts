@@ -9,56 +9,51 @@ export type Content =
   | 'CERTIFICATE'
   | 'CERTIFICATE REQUEST'
   | 'PKCS7'
+  | 'PKCS12'
 
-/** The kind of the content, and the end of the command that converts it; its input is PEM or DER. */
-const descriptions: Readonly<Record<Content, { name: string; convert: string }>> = {
-  'PUBLIC KEY': { name: 'a public key (SPKI)', convert: 'openssl pkey -pubin -pubout' },
-  'RSA PUBLIC KEY': {
-    name: 'a PKCS#1 RSA public key',
-    convert: 'openssl rsa -RSAPublicKey_in -pubout',
-  },
-  CERTIFICATE: { name: 'a certificate', convert: 'openssl x509 -pubkey -noout' },
-  'CERTIFICATE REQUEST': { name: 'a certificate request', convert: 'openssl req -pubkey -noout' },
-  PKCS7: { name: 'a PKCS#7 bundle of certificates', convert: 'openssl pkcs7 -print_certs' },
+/** The kind of the content, and the end of the command that converts it from DER. */
+const descriptions: Readonly<Record<Content, readonly [name: string, convert: string]>> = {
+  'PUBLIC KEY': ['a public key (SPKI)', 'openssl pkey -pubin -pubout -inform DER'],
+  'RSA PUBLIC KEY': ['a PKCS#1 RSA public key', 'openssl rsa -RSAPublicKey_in -pubout -inform DER'],
+  CERTIFICATE: ['a certificate', 'openssl x509 -pubkey -noout -inform DER'],
+  'CERTIFICATE REQUEST': ['a certificate request', 'openssl req -pubkey -noout -inform DER'],
+  PKCS7: ['a PKCS#7 bundle of certificates', 'openssl pkcs7 -print_certs -inform DER'],
+  PKCS12: ['a PKCS#12 store of certificates', 'openssl pkcs12 -nokeys'],
 }
 
 /** Says what a block contains that has another label, and how to convert the block `key.pem`. */
-export function adviseRelabel(label: string, content: Content): string {
-  const { name } = descriptions[content]
-  if (content === 'PUBLIC KEY') {
-    return `${name}. Change the label: sed 's/${label}/${content}/g' key.pem`
-  }
-  return `${name}. ${howToConvert(content, commands.decodePem('key.pem'))}`
+export function adviseRelabel(content: Content): string {
+  return `${descriptions[content][0]}. ${howToConvert(content, commands.decodePem('key.pem'))}`
 }
 
 function howToConvert(content: Content, read: string): string {
   const convert = conversionOf(content, read)
-  if (content !== 'PKCS7') return `Convert it: ${convert}`
+  if (!content.startsWith('PKCS')) return `Convert it: ${convert}`
   return `To send the public key of its first certificate: ${convert} | openssl x509 -pubkey -noout`
 }
 
 /** The command that converts DER, which the command `read` writes. */
 export function conversionOf(content: Content, read: string): string {
-  return `${read} | ${descriptions[content].convert} -inform DER`
+  return `${read} | ${descriptions[content][1]}`
 }
 
 /** Says what bytes without a PEM block contain; `read` is the command that writes them to its output. */
 export function adviseConversion(bytes: Uint8Array, read: string): string | undefined {
   const content = contentOf(bytes)
-  return content && `${descriptions[content].name}. ${howToConvert(content, read)}`
+  return content && `${descriptions[content][0]}. ${howToConvert(content, read)}`
 }
 
 /** Says what DER is that has a public key inside another structure; undefined for a key or a certificate. */
 export function indirectContent(der: Uint8Array, read: string): string | undefined {
   const content = contentOf(der)
-  const isIndirect = content === 'PKCS7' || content === 'CERTIFICATE REQUEST'
+  const isIndirect = content === 'CERTIFICATE REQUEST' || content?.startsWith('PKCS')
   return isIndirect ? `This is ${adviseConversion(der, read)}` : undefined
 }
 
 /** The content of the first block of a text. */
 export function contentOfBlock(text: string): Content | undefined {
-  const base64 = /-----BEGIN [A-Z0-9 ]+-----([A-Za-z0-9+/=\s]*)/.exec(text)?.[1] ?? ''
-  return contentOf(Buffer.from(base64, 'base64'))
+  const block = /-----BEGIN [A-Z0-9 ]+-----(.*?)-----/s.exec(text.replace(/\\[rn]/g, ''))
+  return contentOf(Buffer.from(block?.[1] ?? '', 'base64'))
 }
 
 /** Recognizes the content by its first tags. The parser checks later whether it is valid. */
@@ -66,7 +61,9 @@ export function contentOf(der: Uint8Array): Content | undefined {
   const outer = headerAt(der, 0)
   if (outer?.tag !== tag.sequence) return undefined
   const inner = headerAt(der, outer.start)
-  if (inner?.tag === tag.integer) return 'RSA PUBLIC KEY'
+  if (inner?.tag === tag.integer) {
+    return headerAt(der, inner.end)?.tag === tag.sequence ? 'PKCS12' : 'RSA PUBLIC KEY'
+  }
   if (inner?.tag === tag.oid) return 'PKCS7'
   if (inner?.tag !== tag.sequence) return undefined
   const first = headerAt(der, inner.start)

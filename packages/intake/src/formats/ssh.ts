@@ -8,27 +8,27 @@ const sshStart =
 const sshBlock = /-{4,5} ?BEGIN (?:OPEN)?SSH2? (?:ENCRYPTED )?(?:PUBLIC )?(?:KEY|CERTIFICATE)/
 /** base64 of an SSH key: the length of a name of at most 255 letters, then the name. */
 const sshBlob = /AAAA[A-Z][A-Za-z0-9+/]{10,}/g
+/** base64 of an RSA, ECDSA or Ed25519 key. */
+const usableBlob = /AAAA(?:B3NzaC1y|C3NzaC1l|E2VjZHNh)[A-Za-z0-9+/]{10,}={0,2}/g
 const sshName = /^(?:ssh|ecdsa-sha2|sk)-[\w@.-]+/
-/** A PEM block of any label. */
-const armor = /^-----BEGIN [A-Z0-9 ]+-----(?:\s|\\[rn])*(AAAA[\s\S]*?)-----END/
-
-/** Where the key is in a text. */
-type Layout = 'line' | 'block' | 'armor' | 'other'
+/** A line as in `id_rsa.pub`, which ssh-keygen reads. */
+const sshLine = /^[\t\n\r ]*(?:ssh|ecdsa)-\S+[\t ]+(AAAA[\w+/]+=*)(?:[\t ][^\r\n]*)?$/
 
 /** Says what to do with an SSH key; undefined if the text is none. */
-export function describeSsh(body: string): string | undefined {
-  const unquoted = body.replace(/^["']/, '')
-  const blobs = [...unquoted.matchAll(sshBlob)].flatMap(([blob]) => nameInBlob(blob) ?? [])
-  const armored = armor.exec(unquoted)?.[1]
-  const isArmored = armored !== undefined && nameInBlob(armored) !== undefined
+export function describeSsh(text: string): string | undefined {
+  const body = text.replace(/^\uFEFF/, '').trim()
+  const key = readSshKey(body)
+  const blobs = [...body.matchAll(sshBlob)].flatMap(([blob]) => nameInBlob(blob) ?? [])
   const isBlock = sshBlock.test(body) && contentOfBlock(body) === undefined
-  const isLine = sshStart.test(unquoted) || sshKey.test(body)
-  const isBare = nameInBlob(unquoted) !== undefined
-  if (!isArmored && !isBlock && !isLine && !isBare) return undefined
+  const isLine = sshStart.test(body.replace(/^["']/, '')) || sshKey.test(body)
+  if (key === undefined && blobs.length === 0 && !isBlock && !isLine) return undefined
   if (blobs.length > 1) return `These are ${blobs.length} SSH keys. Send one key per request.`
-  const name = blobs[0] ?? sshKeyName.exec(body)?.[1] ?? ''
-  const layout = isArmored ? 'armor' : isBlock ? 'block' : sshStart.test(body) ? 'line' : 'other'
-  return describeUnusable(name) ?? `This is an SSH key. Convert it: ${conversion(name, layout)}`
+  const name = key?.type ?? blobs[0] ?? sshKeyName.exec(body)?.[1] ?? ''
+  const unusable = describeUnusable(name)
+  if (unusable !== undefined) return unusable
+  if (key === undefined) return 'This SSH key is cut off or damaged. Copy it from its file again.'
+  const isInOneLine = sshLine.exec(text.trimEnd())?.[1] === key.base64
+  return `This is an SSH key. Convert it: ${conversion(key, isInOneLine)}`
 }
 
 const sshKeyName = /((?:ssh|ecdsa-sha2|sk)-[\w@.-]+)/
@@ -37,6 +37,37 @@ function nameInBlob(text: string): string | undefined {
   if (!/^AAAA[A-Z][A-Za-z0-9+/]{10}/.test(text)) return undefined
   const bytes = Buffer.from(text.slice(0, 120), 'base64')
   return sshName.exec(bytes.subarray(4, 4 + (bytes[3] ?? 0)).toString('latin1'))?.[0]
+}
+
+/** An SSH public key of a type that signs tokens. */
+export interface SshKey {
+  type: string
+  /** The strings behind the type (RFC 4253 section 6.6, RFC 8709 section 4, RFC 5656 section 3.1). */
+  fields: Buffer[]
+  /** Of the whole key, with padding. */
+  base64: string
+}
+
+/** The first RSA, ECDSA or Ed25519 key in a text of any layout; undefined if it is cut off or damaged. */
+export function readSshKey(text: string): SshKey | undefined {
+  for (const [blob] of text.replace(/\s|\\[rn]/g, '').matchAll(usableBlob)) {
+    const type = nameInBlob(blob) ?? ''
+    if (type === '' || describeUnusable(type) !== undefined) continue
+    const bytes = Buffer.from(blob, 'base64')
+    const fields: Buffer[] = []
+    const count = type === 'ssh-ed25519' ? 1 : 2
+    let at = 4 + type.length
+    while (fields.length < count && at + 4 <= bytes.length) {
+      const end = at + 4 + bytes.readUInt32BE(at)
+      fields.push(bytes.subarray(at + 4, end))
+      at = end
+    }
+    // A comment may follow.
+    const base64 = bytes.subarray(0, at).toString('base64')
+    const isWhole = fields.length === count && at <= bytes.length && blob.startsWith(base64)
+    return isWhole ? { type, fields, base64 } : undefined
+  }
+  return undefined
 }
 
 /** Why keys of this type cannot be converted; undefined for RSA, ECDSA and Ed25519. */
@@ -52,24 +83,13 @@ function describeUnusable(name: string): string | undefined {
 }
 
 /** The command that converts `key.pub` to PEM. */
-function conversion(name: string, layout: Layout): string {
-  if (name === 'ssh-ed25519') {
-    // ssh-keygen cannot write Ed25519 keys as PEM.
-    return commands.convertEd25519(`${readBase64(name, layout)} | base64 -d | tail -c 32`)
-  }
+function conversion({ type, base64 }: SshKey, isInOneLine: boolean): string {
   const convert = 'ssh-keygen -e -m PKCS8 -f'
-  if (layout === 'line') return `${convert} key.pub`
-  if (layout === 'block') return `ssh-keygen -i -f key.pub | ${convert} /dev/stdin`
-  return `(printf '${name} '; ${readBase64(name, layout)}) | ${convert} /dev/stdin`
-}
-
-/** The command that writes the base64 of the key in one line. */
-function readBase64(name: string, layout: Layout): string {
-  if (layout === 'armor') {
-    return `perl -0777 -ne 's/\\s|\\\\[rn]//g; print $1 if /BEGIN.*?-----(.*?)-----/' key.pub`
-  }
-  const start = Buffer.from([0, 0, 0, name.length, ...Buffer.from(name)]).toString('base64')
-  // The last characters of this base64 depend on what follows the name.
-  const search = `grep -o '${start.slice(0, 12)}[A-Za-z0-9+/=]*'`
-  return layout === 'block' ? `ssh-keygen -i -f key.pub | ${search}` : `${search} key.pub`
+  if (isInOneLine && type !== 'ssh-ed25519') return `${convert} key.pub`
+  const start = base64.slice(0, 12)
+  const read = `perl -0777 -ne 's/\\s|\\\\[rn]//g; print /(${start}.{${base64.length - 12}})/' key.pub`
+  // ssh-keygen cannot write Ed25519 keys as PEM.
+  return type === 'ssh-ed25519'
+    ? commands.convertEd25519(`${read} | base64 -d | tail -c 32`)
+    : `(printf '${type} '; ${read}) | ${convert} /dev/stdin`
 }

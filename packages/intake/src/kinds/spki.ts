@@ -64,6 +64,6 @@ function checkContent(label: PemLabel, der: Uint8Array): Fault | undefined {
   }
   const content = contentOf(der)
   if (content === undefined || content === label) return undefined
-  const detail = `The label is ${label}, but the content is ${adviseRelabel(label, content)}`
+  const detail = `The label is ${label}, but the content is ${adviseRelabel(content)}`
   return { code: 'pem_label_content_mismatch', detail }
 }

@@ -133,19 +133,20 @@ function encodedStartsIn(run: string): number[] {
  */
 const sequenceStart = /M(?=[A-H].[Cw]|I)/g
 
-/** The first 48 bytes of everything in the text that may be base64 of a private key structure. */
-export function* sequencesIn(text: string): Generator<Uint8Array> {
+/** Everything in the text that may be base64 of a private key structure, with what follows it. */
+export function* sequencesIn(text: string): Generator<string> {
   for (const run of base64RunsIn(text)) {
-    for (const { index } of run.matchAll(sequenceStart)) {
-      yield decodeBase64(run.slice(index, index + 64))
-    }
+    for (const { index } of run.matchAll(sequenceStart)) yield run.slice(index)
   }
 }
 
-/** Runs of characters of either base64 alphabet, without white space; PEM boundaries end a run. */
+/** Runs of characters of either base64 alphabet, without line breaks and spaces; PEM boundaries end a run. */
 function* base64RunsIn(text: string): Generator<string> {
   const boundary = /-----[^-]{0,64}-----|-{2,}/g
-  for (const run of text.replace(boundary, '|').split(/[^A-Za-z0-9+/_\s-]+/)) {
+  for (const run of text
+    .replace(boundary, '|')
+    .replace(/\\[rn]/g, ' ')
+    .split(/[^A-Za-z0-9+/_\s-]+/)) {
     yield run.replace(/\s+/g, '')
   }
 }

@@ -1,7 +1,7 @@
-import { decodeHex, encodeLatin1 } from './bytes.ts'
+import { decodeBase64, decodeHex, encodeLatin1 } from './bytes.ts'
 import { decodingsOf, sequencesIn } from './decodings.ts'
 import { hasMarker, hasPlainMarker, readJson } from './markers.ts'
-import { isComplete, isPrivateKeyAt, startsWith } from './shapes.ts'
+import { isCertificateStore, isComplete, isPrivateKeyAt, startsWith } from './shapes.ts'
 
 /** A private or symmetric key that was found, in the form from which its public key is derived. */
 export type Secret =
@@ -32,6 +32,8 @@ const damagedDer = new RegExp(
 )
 /** Bytes that a structure inside other data must have: shorter ones occur by chance. */
 const minHiddenLength = 32
+/** Characters of base64 that show what a structure is. */
+const maxSequenceHead = 64
 const maxMarkedLength = 131_072
 const maxJsonTexts = 16
 
@@ -71,7 +73,8 @@ function findInText(text: string): Secret[] | undefined {
   if (members.length > 0) return members.map((jwk) => ({ kind: 'jwk', members: jwk }))
   if (hasMarker(text) || damagedDer.test(text)) return []
   for (const sequence of sequencesIn(text)) {
-    if (isPrivateKeyAt(sequence, 0)) return []
+    const isPrivate = isPrivateKeyAt(decodeBase64(sequence.slice(0, maxSequenceHead)), 0)
+    if (isPrivate && !isCertificateStore(decodeBase64(sequence), 0)) return []
   }
   return undefined
 }

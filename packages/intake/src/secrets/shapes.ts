@@ -18,6 +18,9 @@ const sequence = 0x30
 const pkcs5 = decodeHex('2a864886f70d0105')
 const pkcs12Pbe = decodeHex('2a864886f70d010c01')
 const pkcs7 = decodeHex('2a864886f70d0107')
+/** The object identifiers of the encrypted data of PKCS#7, and of the certificate bag of PKCS#12. */
+const encryptedData = decodeHex('2a864886f70d010706')
+const certificateBag = decodeHex('2a864886f70d010c0a0103')
 /** A DSA private key has version, p, q, g, y and x; an RSA one has nine integers. */
 const minIntegers = 6
 
@@ -36,7 +39,7 @@ export function isPrivateKeyAt(bytes: Uint8Array, at: number): boolean {
   const version = bytes[first.start]
   const second = headerAt(bytes, first.end)
   if (second === undefined || version === undefined || second.end > outer.end) return false
-  if (version === 3) return isPkcs12(bytes, second)
+  if (version === 3) return isPkcs12(bytes, second) && !isCertificateStore(bytes, at)
   if (version > 1) return false
   if (isOctetString(second)) return version === 1 && lengthOf(second) >= 8
   if (second.tag === sequence) return isPkcs8(bytes, second)
@@ -67,12 +70,46 @@ function isEncrypted(bytes: Uint8Array, outer: Header, algorithm: Header): boole
 }
 
 function isPkcs12(bytes: Uint8Array, content: Header): boolean {
-  const name = headerAt(bytes, content.start)
-  return (
-    content.tag === sequence &&
-    name?.tag === objectIdentifier &&
-    startsWith(bytes, name.start, pkcs7)
-  )
+  return content.tag === sequence && isNamed(bytes, content, pkcs7)
+}
+
+/** Whether the first element of a structure is an object identifier that begins like this. */
+function isNamed(bytes: Uint8Array, { start }: Header, name: Uint8Array): boolean {
+  const first = headerAt(bytes, start)
+  return first?.tag === objectIdentifier && startsWith(bytes, first.start, name)
+}
+
+/**
+ * Whether a whole PKCS#12 (RFC 7292) in DER begins at an offset, all of whose visible bags are certificates.
+ * No known tool puts private keys into encrypted data, as it does certificates.
+ */
+export function isCertificateStore(bytes: Uint8Array, at: number): boolean {
+  const outer = headerAt(bytes, at)
+  const [, content] = (outer && elementsIn(bytes, outer)) ?? []
+  const safes = content && bagsIn(bytes, content)
+  const holdsCertificates = (safe: Header) =>
+    isNamed(bytes, safe, encryptedData) ||
+    bagsIn(bytes, safe)?.every((bag) => isNamed(bytes, bag, certificateBag)) === true
+  return safes?.every(holdsCertificates) === true
+}
+
+/** The elements of the SEQUENCE in the OCTET STRING of a ContentInfo; undefined unless it is whole and in DER. */
+function bagsIn(bytes: Uint8Array, info: Header): Header[] | undefined {
+  const [, explicit] = elementsIn(bytes, info) ?? []
+  const [octets] = (explicit && elementsIn(bytes, explicit)) ?? []
+  const [bags] = (octets?.tag === octetString && elementsIn(bytes, octets)) || []
+  return bags && elementsIn(bytes, bags)
+}
+
+function elementsIn(bytes: Uint8Array, { start, end }: Header): Header[] | undefined {
+  const elements: Header[] = []
+  for (let at = start; at < end; at = elements.at(-1)?.end ?? end) {
+    const next = headerAt(bytes, at)
+    const isWhole = next !== undefined && next.end <= Math.min(end, bytes.length)
+    if (!isWhole || bytes[at + 1] === 0x80) return undefined
+    elements.push(next)
+  }
+  return elements
 }
 
 function isOctetString({ tag }: Header): boolean {
