@@ -66,7 +66,7 @@ export const memberCodes: Record<string, string> = {
   too_few: 'The import has no keys.',
   too_many: 'The import has too many keys.',
   kid_invalid:
-    'The `kid` is not a lower-case UUID, or the `publishedKid` contains a character that is not allowed.',
+    'The `kid` is not a lower-case UUID, or the `publishedKid` is too long, reserved or contains a character that is not allowed.',
   contradictory: 'Members exclude each other.',
   address_invalid: 'This server may not fetch from the address.',
   proof_unexpected: 'The API key needs no `proof`.',

@@ -63,7 +63,7 @@ test('a kid or an end that cannot be is no reason to refuse the others', async (
 test('a name that cannot be is named by its option', async () => {
   const { report } = await createProject('odd-name')
   const refused = await report('', '--as', 'Edge 2')
-  expect(refused.stderr).toContain('--as must be a text that matches')
+  expect(refused.stderr).toContain('--as must be 1 to 128 characters of a-z, 0-9 and -')
 })
 
 test('a log without a kid is reported as no use only if it is empty', async () => {

@@ -344,12 +344,14 @@ describe('an attack', () => {
   })
 })
 
+const long = 'a'.repeat(1025)
+
 describe('a rule is rejected', () => {
   test.each<[string, object, string, detail?: RegExp]>([
     ['without a project', { project: undefined }, 'required'],
     ['with a project and all', { allProjects: true }, 'required'],
     ['for an admin', { role: 'admin' }, 'too_wide'],
-    ['without an issuer', { issuer: undefined }, 'text_invalid'],
+    ['without an issuer', { issuer: undefined }, 'required'],
     ['without conditions', { conditions: undefined }, 'required'],
     [
       'on issuer and audience alone',
@@ -392,7 +394,29 @@ describe('a rule is rejected', () => {
     ['with two sources', { jwksUri: 'https://a.test', jwks: { keys: [] } }, 'contradictory'],
     ['with a source that is missing', { keySource: 'jwks' }, 'contradictory'],
     ['with a JWKS that is a list', { jwks: [] }, 'wrong_type'],
-    ['with an empty audience', { audience: '' }, 'text_invalid'],
+    ['with an empty audience', { audience: '' }, 'too_short', /^audience is empty\./],
+    ['with a long audience', { audience: long }, 'too_long', /has 1025 characters; at most 1024 /],
+    ['with a long issuer', { issuer: long }, 'too_long', /^issuer has 1025 characters;/],
+    ['with NUL in the issuer', { issuer: '\0' }, 'text_invalid', /^issuer .* control characters/],
+    ['with a long name', { name: 'n'.repeat(256) }, 'too_long', /^name has 256 characters;/],
+    [
+      'with the long name of a claim',
+      { conditions: { [long]: 'a' } },
+      'condition_invalid',
+      /^The name of a claim has 1025 characters;/,
+    ],
+    [
+      'with a long condition',
+      { conditions: { sub: long } },
+      'condition_invalid',
+      /^The condition on “sub” has 1025 characters;/,
+    ],
+    [
+      'with half a character in a condition',
+      { conditions: { sub: '\ud800' } },
+      'condition_invalid',
+      /“sub” has half of a surrogate pair/,
+    ],
     ['with an empty name', { name: ' ' }, 'too_short'],
     ['with an unknown field', { audiences: [] }, 'unknown_field'],
   ])('%s', async (_name, members, code, detail = /./) => {

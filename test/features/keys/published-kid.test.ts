@@ -97,13 +97,20 @@ describe('a key with a publishedKid', () => {
 })
 
 describe('a publishedKid is rejected', () => {
-  test.each(['', 'a\n', 'é', 'a%2F', 'k'.repeat(256), 'no-active-key'])(
-    'if it is %j',
-    async (publishedKid) => {
-      const { create, fresh } = await project()
-      expect(faultsOf(await create(fresh(publishedKid)))).toEqual(['/publishedKid kid_invalid'])
-    },
-  )
+  const other = 'has a character other than'
+  test.each([
+    ['', 'is empty'],
+    ['a\n', other],
+    ['é', other],
+    ['a%2F', other],
+    ['k'.repeat(256), 'has 256 characters, more than the 255'],
+    ['no-active-key', 'is no-active-key, which stands for an empty key set'],
+  ])('if it is %j', async (publishedKid, cause) => {
+    const { create, fresh } = await project()
+    const response = await create(fresh(publishedKid))
+    expect(faultsOf(response)).toEqual(['/publishedKid kid_invalid'])
+    expect(response.json().errors[0].detail).toContain(`publishedKid ${cause}`)
+  })
 
   test('if it is or was the id or the publishedKid of another key of the project', async () => {
     const { keys, create, fresh, remove } = await project()

@@ -228,7 +228,7 @@ describe('a fault of the provider is named in the log, and to the person where t
     [
       '5,000 groups',
       () => userInfo({ memberOf: Array.from({ length: 5_000 }, (_one, at) => `group-${at}`) }),
-      /claims that cannot be stored.*Have it send fewer/,
+      /claims of \d{5} characters; at most 16384 can be stored.*Have it send fewer/,
       /sign_in_failed/,
     ],
   ])('%s', async (_name, change, shown, logged) => {

@@ -2,7 +2,7 @@ import type { KeyImportItem } from '@pubring/client'
 import { maxTextLength } from '@pubring/intake/encoding'
 import { containsSecret } from '@pubring/intake/secrets'
 import { endReasons } from '@pubring/server/features/keys/contract'
-import { isPublishableKid } from '@pubring/server/features/keys/kids'
+import { publishedKidFault } from '@pubring/server/features/keys/kids'
 import { isObject } from '@pubring/server/runtime/json'
 import { present } from '@pubring/server/runtime/present'
 import { convertToPem } from '../keys/files.ts'
@@ -104,8 +104,9 @@ export function orRejection(read: () => EntryContent): EntryContent {
  */
 export function publishedKidOf(kid: unknown): { fields: { publishedKid?: string }; note?: string } {
   if (typeof kid !== 'string') return { fields: {} }
-  if (isPublishableKid(kid)) return { fields: { publishedKid: kid } }
-  return { fields: {}, note: 'Its kid has characters that no published kid has: it gets another.' }
+  const fault = publishedKidFault(kid)
+  if (fault === undefined) return { fields: { publishedKid: kid } }
+  return { fields: {}, note: `Its kid ${fault}: it gets another.` }
 }
 
 type TextMember =

@@ -2,7 +2,7 @@ import { parse } from 'node:path'
 import type { Algorithm, JwtKeyCreate, JwtKeyWithDetails } from '@pubring/client'
 import { isAlgorithm } from '@pubring/intake/algorithms'
 import { joinDetails } from '@pubring/server/errors'
-import { isPublishableKid } from '@pubring/server/features/keys/kids'
+import { publishedKidFault } from '@pubring/server/features/keys/kids'
 import { present } from '@pubring/server/runtime/present'
 import type { Session } from '../connection/session.ts'
 import { askText } from '../terminal/confirm.ts'
@@ -103,11 +103,12 @@ export async function registerKey(
 /** The kid of the JWK that the key was read from: the tokens of its signer carry it. */
 function kidOfJwk({ notify }: Session, { kid }: PublicKeyFile): string | undefined {
   if (kid === undefined) return undefined
-  if (isPublishableKid(kid)) {
+  const fault = publishedKidFault(kid)
+  if (fault === undefined) {
     notify('It keeps the kid of its JWK, which its tokens carry. --no-published-kid drops it.')
     return kid
   }
-  notify('The kid of the JWK has characters that no published kid has: it gets another.')
+  notify(`The kid of the JWK ${fault}: it gets another.`)
   return undefined
 }
 

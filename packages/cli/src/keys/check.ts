@@ -2,7 +2,7 @@ import type { KeyCheck } from '@pubring/client'
 import { examineKey, type Verdict } from '@pubring/intake'
 import type { Algorithm } from '@pubring/intake/algorithms'
 import { createBlocklist } from '@pubring/intake/blocklist'
-import { isPublishableKid } from '@pubring/server/features/keys/kids'
+import { publishedKidFault } from '@pubring/server/features/keys/kids'
 import { toKeyCheck } from '@pubring/server/features/token-checks/check'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { CommandError } from '../terminal/failures.ts'
@@ -40,9 +40,10 @@ export async function check(
 
 /** The server checks a PEM, which has no kid; the tokens of the signer carry that of the JWK. */
 function kidAdvice(kid: string): string {
-  return isPublishableKid(kid)
+  const fault = publishedKidFault(kid)
+  return fault === undefined
     ? `Its JWK has the kid ${kid}: key add keeps it, as --published-kid ${quoteForShell(kid)} does for its PEM.`
-    : 'The kid of the JWK has characters that no published kid has: key add gives it another.'
+    : `The kid of the JWK ${fault}: key add gives it another.`
 }
 
 /** A file without a usable public key is a result of the check; rethrows every other error. */

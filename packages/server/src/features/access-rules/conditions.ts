@@ -1,5 +1,5 @@
 import { invalidField } from '../../errors.ts'
-import { isPlain, maxPlainLength as maxLength } from '../../kernel/values/labels.ts'
+import { maxPlainLength as maxLength, plainFault } from '../../kernel/values/labels.ts'
 import { isObject } from '../../runtime/json.ts'
 import { quote } from '../../tokens/findings.ts'
 import type { ClaimValue, Conditions } from './contract.ts'
@@ -169,7 +169,9 @@ export function requireConditions(conditions: Conditions): void {
 const regularExpression = /^\^|\.[*+]|\\[dDwWsSbB./-]|\[[^\]]*\][*+?{]|\([^()]*\|[^()]*\)/
 
 function nameFault(name: string): string | undefined {
-  if (isPlain(name) && !/~(?![01])/.test(name.startsWith('/') ? name : '')) {
+  const fault = plainFault(name)
+  if (name !== '' && fault !== undefined) return `The name of a claim ${fault}`
+  if (name !== '' && !/~(?![01])/.test(name.startsWith('/') ? name : '')) {
     // Names with a colon or a slash are those of namespaces, such as https://example.com/roles.
     const isPath = /^[\w-]+(?:\.[\w-]+)+$|^kubernetes\.io\//.test(name)
     return isPath ? describePath(name) : undefined
@@ -189,9 +191,8 @@ function valueFault(name: string, value: ClaimValue): string | undefined {
     return `The condition on ${quote(name)} must be a whole number that JSON keeps exactly.`
   }
   if (typeof value !== 'string') return undefined
-  if (!isPlain(value)) {
-    return `The condition on ${quote(name)} must have 1 to ${maxLength} characters, and no control characters.`
-  }
+  const fault = plainFault(value)
+  if (fault !== undefined) return `The condition on ${quote(name)} ${fault}`
   if (regularExpression.test(value)) {
     return `The condition on ${quote(name)} looks like a regular expression, but is compared as it is. Write the whole text, or its beginning and a * at its end.`
   }

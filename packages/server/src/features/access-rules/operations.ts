@@ -9,7 +9,7 @@ import { changeOf, deletionOf, requireId } from '../../kernel/managed-records.ts
 import type { RecordReference } from '../../kernel/records.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { newId } from '../../kernel/values/ids.ts'
-import { parseLabel } from '../../kernel/values/labels.ts'
+import { parseLabel, requirePlain } from '../../kernel/values/labels.ts'
 import { present } from '../../runtime/present.ts'
 import { rejectPrivateKeys } from '../keys/exposure/incidents.ts'
 import { accessRuleChanges } from './changes.ts'
@@ -25,12 +25,7 @@ import {
 import { requireProvider, requireSomePeople } from './people.ts'
 import { readAccessRules } from './reads.ts'
 import { type AccessRuleRecord, accessRules, isApplied, type WorkloadRule } from './stored.ts'
-import {
-  requireAudience,
-  requireRotation,
-  requireSomeWorkloads,
-  requireSource,
-} from './workloads.ts'
+import { requireRotation, requireSomeWorkloads, requireSource } from './workloads.ts'
 
 export function toAccessRule(record: AccessRuleRecord): AccessRule {
   const { enabled: _enabled, contradicted: _contradicted, ...members } = record
@@ -142,13 +137,13 @@ function readWorkloads(
   const { issuer = '', audience = publicUrl, conditions, role, projectId } = fields
   const isRotation = fields.keySource === 'project'
   const { singleUse = isRotation, maxLifetime = defaultLifetime } = fields
-  const source = attempt(() => requireSource({ ...fields, issuer }))
+  const source = attempt(() => requireSource(fields))
   if (fields.issuer !== undefined && conditions !== undefined) {
     attempt(() =>
       isRotation ? requireConditions(conditions) : requireSomeWorkloads(issuer, conditions),
     )
   }
-  attempt(() => requireAudience(audience))
+  attempt(() => requirePlain(audience, '/audience'))
   if (isRotation && isScoped && role !== undefined) {
     const rule = { issuer, audience, role, singleUse, ...present({ projectId }) }
     attempt(() => requireRotation(rule, publicUrl))
@@ -188,7 +183,7 @@ export async function updateAccessRule(
   const { attempt, throwAny } = collectFaults(malformed?.faults)
   const { name, audience, ...rest } = fields
   const label = attempt(() => (name === undefined ? undefined : parseLabel(name, '/name')))
-  attempt(() => audience === undefined || requireAudience(audience))
+  attempt(() => audience === undefined || requirePlain(audience, '/audience'))
   throwAny()
   const patch = { ...rest, ...present({ name: label, audience }) }
   const change = { ...changeOf(context, rule, 'access_rule_not_found'), patch }

@@ -1,6 +1,6 @@
 import { PubringError } from '../../errors.ts'
 import { tokenDigest } from '../../kernel/ledger/token-uses.ts'
-import { isPlain, requireNoSecrets } from '../../kernel/values/labels.ts'
+import { requireNoSecrets, requirePlain } from '../../kernel/values/labels.ts'
 import { isoTime } from '../../kernel/values/times.ts'
 import { isObject } from '../../runtime/json.ts'
 import { present } from '../../runtime/present.ts'
@@ -197,7 +197,8 @@ function checkConfirmation({ header, claims }: DecodedToken, grant: Partial<Gran
 function isRecordable(text: string): boolean {
   try {
     requireNoSecrets(text, '/sub')
-    return isPlain(text)
+    requirePlain(text, '/sub')
+    return true
   } catch (error) {
     if (error instanceof PubringError) return false
     throw error

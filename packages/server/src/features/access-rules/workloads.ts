@@ -1,5 +1,5 @@
 import { invalidField } from '../../errors.ts'
-import { isPlain } from '../../kernel/values/labels.ts'
+import { requirePlain } from '../../kernel/values/labels.ts'
 import { present } from '../../runtime/present.ts'
 import { issuerOf } from '../keys/jwks.ts'
 import { pathOf, prefixOf, requireConditions } from './conditions.ts'
@@ -63,14 +63,8 @@ function tooWide(detail: string) {
   return invalidField('/conditions', 'too_wide', detail)
 }
 
-export function requireAudience(audience: string): void {
-  if (isPlain(audience)) return
-  const detail = 'audience must have 1 to 1024 characters, and no control characters.'
-  throw invalidField('/audience', 'text_invalid', detail)
-}
-
 interface SubmittedSource {
-  issuer: string
+  issuer?: string
   keySource?: KeySource
   jwksUri?: string
   jwks?: IssuerJwks
@@ -79,13 +73,10 @@ interface SubmittedSource {
 /** Where the keys come from: the member that is present says so. Throws `invalid_request`. */
 export function requireSource(submitted: SubmittedSource): IssuerKeySource {
   const { issuer, keySource: named, jwksUri, jwks } = submitted
-  if (!isPlain(issuer)) {
-    throw invalidField(
-      '/issuer',
-      'text_invalid',
-      'issuer must be the iss of the tokens: 1 to 1024 characters, and no control characters.',
-    )
+  if (issuer === undefined) {
+    throw invalidField('/issuer', 'required', 'issuer is required: the iss of the tokens.')
   }
+  requirePlain(issuer, '/issuer')
   const unmarked = named === 'project' ? named : 'discovery'
   const keySource = jwksUri !== undefined ? 'jwksUri' : jwks !== undefined ? 'jwks' : unmarked
   const hasTwo = jwksUri !== undefined && jwks !== undefined

@@ -24,20 +24,26 @@ export function findByKid<Key extends KidNames>(
   return keys.find((key) => key.id === id || key.publishedKid === kid)
 }
 
-const publishable = /^[A-Za-z0-9._~:/+=@#-]{1,255}$/
+const maxPublishedLength = 255
 
-export function isPublishableKid(text: string): boolean {
-  return publishable.test(text) && text !== placeholderKid
+/** Why a text cannot be a published kid, as the end of a sentence; undefined if it can. */
+export function publishedKidFault(text: string): string | undefined {
+  if (text === '') return 'is empty'
+  if (text.length > maxPublishedLength) {
+    return `has ${text.length} characters, more than the ${maxPublishedLength} that are allowed`
+  }
+  if (/[^A-Za-z0-9._~:/+=@#-]/.test(text)) {
+    return 'has a character other than A-Z a-z 0-9 . _ ~ : / + = @ # -'
+  }
+  return text === placeholderKid ? `is ${text}, which stands for an empty key set` : undefined
 }
 
 /** Throws `invalid_request`. */
 export function parsePublishedKid(text: string): string {
-  const invalid = (detail: string) => invalidField('/publishedKid', 'kid_invalid', detail)
-  if (!publishable.test(text)) {
-    throw invalid('publishedKid must have 1 to 255 characters of A-Z a-z 0-9 . _ ~ : / + = @ # -')
-  }
-  if (text === placeholderKid) {
-    throw invalid(`${placeholderKid} stands for an empty key set. Choose another publishedKid.`)
+  const fault = publishedKidFault(text)
+  if (fault !== undefined) {
+    const detail = `publishedKid ${fault}. Choose another one.`
+    throw invalidField('/publishedKid', 'kid_invalid', detail)
   }
   requireNoSecrets(text, '/publishedKid')
   return text

@@ -1,7 +1,7 @@
 import { PubringError } from '../../errors.ts'
 import { redact } from '../../kernel/exposure/redaction.ts'
 import { newId } from '../../kernel/values/ids.ts'
-import { containsPrivateKey, isPlain, parseLabel } from '../../kernel/values/labels.ts'
+import { containsPrivateKey, parseLabel, plainFault } from '../../kernel/values/labels.ts'
 import { isObject } from '../../runtime/json.ts'
 import { present } from '../../runtime/present.ts'
 import { quote } from '../../tokens/findings.ts'
@@ -25,9 +25,14 @@ export function storedClaims({ subject, claims }: Identity): Record<string, unkn
     return !protocolClaims.test(name) && redact(text) === text && !containsPrivateKey(text)
   })
   const stored = Object.fromEntries(entries)
-  if (!isPlain(subject) || JSON.stringify(stored).length > maxClaimsLength) {
+  const fault = plainFault(subject)
+  if (fault !== undefined) {
+    throw failure(`The OpenID provider sent a subject (sub) that cannot be stored: it ${fault}`)
+  }
+  const { length } = JSON.stringify(stored)
+  if (length > maxClaimsLength) {
     throw failure(
-      `The OpenID provider sent claims that cannot be stored: more than ${maxClaimsLength} characters, or an unusual subject. Have it send fewer, such as only the groups that matter here.`,
+      `The OpenID provider sent claims of ${length} characters; at most ${maxClaimsLength} can be stored. Have it send fewer, such as only the groups that matter here.`,
     )
   }
   return stored

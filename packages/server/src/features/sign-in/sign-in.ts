@@ -6,7 +6,7 @@ import type { Kernel } from '../../kernel/kernel.ts'
 import { systemLedgerId } from '../../kernel/ledger/chain.ts'
 import { readEventRows } from '../../kernel/ledger/event-reads.ts'
 import { oneFor } from '../../kernel/shared.ts'
-import { isPlain } from '../../kernel/values/labels.ts'
+import { plainFault } from '../../kernel/values/labels.ts'
 import { isoTime, now } from '../../kernel/values/times.ts'
 import { AnswerError, OutboundError } from '../../outbound/outbound.ts'
 import { present } from '../../runtime/present.ts'
@@ -120,7 +120,8 @@ export const signInOf = oneFor(async (context: Kernel) => {
           ? undefined
           : await findSessionByDigest(store.reader, apiKeyDigest(previous))
       const isSame = isSamePerson(replaced?.person, identity)
-      const providerSessionId = typeof sid === 'string' && isPlain(sid) ? sid : undefined
+      const providerSessionId =
+        typeof sid === 'string' && plainFault(sid) === undefined ? sid : undefined
       const created = newSession(context, {
         ...callback.device,
         person: { id: person.id, issuer, subject, claims, ...present({ providerSessionId }) },

@@ -30,26 +30,37 @@ const visible = /[\p{L}\p{N}\p{P}\p{S}]/u
 export function parseLabel(text: string, pointer: string): string {
   requireNoSecrets(text, pointer)
   const label = text.trim()
-  const invalid = (code: string, fault: string) =>
-    invalidField(pointer, code, `${pointer.slice(1)} ${fault}`)
-  if (!label.isWellFormed()) {
-    throw invalid('text_invalid', 'has half of a surrogate pair. Send complete characters.')
-  }
-  if (/\p{Cc}/u.test(label)) {
-    throw invalid('text_invalid', 'must not have control characters, such as line breaks.')
-  }
-  if (layoutControls.test(label)) {
-    throw invalid('text_invalid', 'must not have characters that change its direction or lines.')
-  }
-  const length = [...label].length
-  if (length === 0) throw invalid('too_short', `is empty. Send 1 to ${maxCodePoints} characters.`)
-  if (length > maxCodePoints) {
-    throw invalid('too_long', `has ${length} characters; at most ${maxCodePoints} are allowed.`)
-  }
-  if (!visible.test(label.replace(invisible, ''))) {
-    throw invalid('text_invalid', 'has no visible character. Send a text that people can read.')
-  }
+  requireFaultless(pointer, textFault(label, [...label].length, maxCodePoints) ?? lookFault(label))
   return label
+}
+
+/** The fault of a text that cannot be stored and shown as it is; the sentence begins with the name of the field. */
+type TextFault = [code: string, sentence: string]
+
+function requireFaultless(pointer: string, fault: TextFault | undefined): void {
+  if (fault === undefined) return
+  throw invalidField(pointer, fault[0], `${pointer.slice(1)} ${fault[1]}`)
+}
+
+function textFault(text: string, length: number, max: number): TextFault | undefined {
+  if (!text.isWellFormed()) {
+    return ['text_invalid', 'has half of a surrogate pair. Send complete characters.']
+  }
+  if (/\p{Cc}/u.test(text)) {
+    return ['text_invalid', 'must not have control characters, such as line breaks.']
+  }
+  if (length === 0) return ['too_short', `is empty. Send 1 to ${max} characters.`]
+  return length <= max
+    ? undefined
+    : ['too_long', `has ${length} characters; at most ${max} are allowed.`]
+}
+
+function lookFault(label: string): TextFault | undefined {
+  if (layoutControls.test(label)) {
+    return ['text_invalid', 'must not have characters that change its direction or lines.']
+  }
+  if (visible.test(label.replace(invisible, ''))) return undefined
+  return ['text_invalid', 'has no visible character. Send a text that people can read.']
 }
 
 /**
@@ -75,9 +86,12 @@ export function requireNoSecrets(label: string, pointer: string): void {
 /** The most characters of a text that is compared with claims. */
 export const maxPlainLength = 1_024
 
-/** Whether such a text can be stored and shown as it is. */
-export function isPlain(text: string): boolean {
-  return (
-    text !== '' && text.length <= maxPlainLength && text.isWellFormed() && !/\p{Cc}/u.test(text)
-  )
+/** Why such a text cannot be stored and shown as it is, as the end of a sentence; undefined if it can. */
+export function plainFault(text: string): string | undefined {
+  return textFault(text, text.length, maxPlainLength)?.[1]
+}
+
+/** Throws `invalid_request` for such a text. */
+export function requirePlain(text: string, pointer: string): void {
+  requireFaultless(pointer, textFault(text, text.length, maxPlainLength))
 }

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module'
 import type { TObject, TSchema } from 'typebox'
 import type { TLocalizedValidationError } from 'typebox/error'
 import type { Validator } from 'typebox/schema'
+import { projectNamePattern } from '../../contract.ts'
 import { eventPattern, positionPattern } from '../../ledger/position.ts'
 import { suggestedName } from '../faults.ts'
 
@@ -44,6 +45,7 @@ const formats: Record<string, string> = {
 const orWithHash = 'or REVISION.HASH8 with the first 8 characters of the hash of that event'
 
 const patterns: Record<string, string> = {
+  [projectNamePattern.source]: '1 to 128 characters of a-z, 0-9 and -, without a - at either end',
   [positionPattern]: `a revision, ${orWithHash}`,
   [eventPattern]: `a revision from 1, ${orWithHash}`,
 }
