@@ -62,6 +62,13 @@ const rules: Rule[] = [
         ({ found }) => found,
       ),
   },
+  {
+    name: 'texts of a page that are compared before they may be there',
+    find: (text) =>
+      matches(text, /expect\(await [^\n]*\.all(?:TextContents|InnerTexts)\(\)/g).map(
+        ({ found }) => found,
+      ),
+  },
 ]
 
 const files = globSync('test/**/*.test.ts', {
@@ -101,6 +108,7 @@ test.each([
   ['test.skip("later", () => {})', 3],
   ['describe.only("this", () => {})', 3],
   ['test("flaky", { retry: 2 }, () => {})', 3],
+  ["expect(await items.allTextContents()).toEqual(['Delete'])", 4],
 ])('the rules find %j', (sample, index) => {
   expect(rules.map(({ find }) => find(sample).length > 0).indexOf(true)).toBe(index)
 })

@@ -92,7 +92,7 @@ test('one button replaces and revokes it without a wait, and says by when verifi
   await dialog.getByRole('textbox', { name: 'Public key' }).fill(ecKey().publicKeyPem)
   await dialog.getByLabel('Label').fill('successor')
   // Its button sends two requests.
-  expect(await dialog.getByRole('button', { name: 'Show curl command' }).count()).toBe(1)
+  await dialog.getByRole('button', { name: 'Show curl command' }).waitFor()
   expect(await accessibilityViolations(page, '[role=dialog]')).toEqual([])
   await dialog.getByRole('button', { name: 'Replace and revoke now' }).click()
   await dialog.getByText('Sign with it now').waitFor()
@@ -184,7 +184,8 @@ test('what is refused to a compromised key is not offered', async () => {
   await go(`/projects/${id}/keys`)
   await status.getByText('none is active').waitFor()
   await page.getByRole('button', { name: 'Actions for stolen' }).click()
-  expect(await page.getByRole('menuitem').allTextContents()).toEqual(['Rename', 'Delete'])
+  const items = page.getByRole('menuitem')
+  await expect.poll(() => items.allTextContents()).toEqual(['Rename', 'Delete'])
   await page.keyboard.press('Escape')
 
   // Without the states, the page of a key must not call a key anything else.

@@ -51,6 +51,8 @@ test('an expired key is not offered to be activated, and a tab that does not exi
   await console_.go(`/projects/${projectId}/keys`)
   await page.getByText('expired', { exact: true }).waitFor()
   await page.getByRole('button', { name: 'Actions for brief' }).click()
-  const items = await page.getByRole('menuitem').allTextContents()
-  expect(items).toEqual(['Rename', 'Extend or clear expiry', 'It was compromised', 'Delete'])
+  const items = page.getByRole('menuitem')
+  await expect
+    .poll(() => items.allTextContents())
+    .toEqual(['Rename', 'Extend or clear expiry', 'It was compromised', 'Delete'])
 })

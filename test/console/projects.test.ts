@@ -72,7 +72,8 @@ test('what breaks first comes first, the bell counts it, and a warning leads to 
     .getByText('No active key')
     .waitFor()
   const figures = page.locator('.figure + *')
-  expect(await figures.allTextContents()).toContain('project has keys, but no active one')
+  const noKeys = 'project has keys, but no active one'
+  await expect.poll(() => figures.allTextContents()).toContain(noKeys)
   const rotation = page.getByRole('link', { name: '1 under way' })
   expect(await rotation.getAttribute('href')).toBe(`#/projects/${calm.id}`)
   await page.getByRole('button', { name: 'Name', exact: true }).click()
@@ -124,10 +125,9 @@ test('a project is found by part of its name, and by its full name or id in any 
   const search = page.getByRole('textbox', { name: 'Search projects' })
   await search.fill('eam-11')
   await link('team-119').waitFor()
-  expect(await page.getByRole('link', { name: /^team-/ }).allTextContents()).toEqual([
-    'team-11',
-    ...Array.from({ length: 10 }, (_, index) => `team-11${index}`),
-  ])
+  const teams = page.getByRole('link', { name: /^team-/ })
+  const expected = Array.from({ length: 10 }, (_, index) => `team-11${index}`)
+  await expect.poll(() => teams.allTextContents()).toEqual(['team-11', ...expected])
   const { id } = await client.projects.get('team-118')
   await search.fill(id.toUpperCase())
   await link('team-119').waitFor({ state: 'detached' })

@@ -177,9 +177,10 @@ test.each([
   const page = await console_.open('/projects/default', { apiKey })
   await page.getByText('No keys yet').waitFor()
   expect(await page.getByRole('button', { name: 'Project actions' }).count()).toBe(0)
-  expect(await page.getByRole('button', { name: /^Register/ }).count()).toBe(project ? 2 : 0)
+  const register = page.getByRole('button', { name: /^Register/ })
+  await expect.poll(() => register.count()).toBe(project ? 2 : 0)
   const links = page.getByRole('navigation', { name: 'Main' }).getByRole('link')
-  expect(await links.allTextContents()).toEqual([projects, 'Sessions'])
+  await expect.poll(() => links.allTextContents()).toEqual([projects, 'Sessions'])
   await console_.go('/history')
   await page.getByText('Only an admin or auditor of all projects can see this page.').waitFor()
   if (project === undefined) return

@@ -62,7 +62,7 @@ test.each([
   const key = keyFor(alg)
   writeFileSync(join(folder, 'private.pem'), privatePem(key))
   await registerKey(page, key.publicKeyPem)
-  expect(await page.getByRole('tab').allTextContents()).toEqual(languages)
+  await expect.poll(() => page.getByRole('tab').allTextContents()).toEqual(languages)
   for (const program of programs) await expectValidToken(page, program)
 })
 
