@@ -259,6 +259,9 @@ describe('JSON', () => {
     ['PEM in an array', JSON.stringify([pem(der(publicKey))]), 'JSON document that contains PEM'],
     ['PEM deep inside', JSON.stringify({ a: { 1: [pem(der(publicKey))] } }), 'contains PEM'],
     ['an empty set', '{"keys": []}', '0 keys'],
+    ['a set of one', JSON.stringify({ keys: [{ kty: 'RSA' }] }), 'with one key, a JWK whose'],
+    ['a list of PEM', JSON.stringify({ keys: [{ pem: pem(der(publicKey)) }] }), 'contains PEM'],
+    ['a list of anything', '{"keys": [{}]}', 'This is a key set (JWKS). Send the public key'],
     ['another document', '{"a": 1}', 'This is a JSON document'],
   ])('%s is described', (_name, text, advice) => {
     expect(rejected(text).faults[0].detail).toContain(advice)
@@ -313,6 +316,8 @@ openssl req -in csr.pem -pubkey -noout`)
       expectKey(text, intended, 'pem_not_found')
     }
     expectKey(bytes.toString('base64'), intended, 'pem_not_found')
+    // Two dashes, which random bytes may have there, cut a store off: it may hold a private key then.
+    if (name === 'a store of certificates') return
     expectKey(bytes.toString('base64url'), intended, 'pem_not_found')
     expectKey(`${bytes.toString('base64url').replace(/.{60}/g, '$&\n')}==\n`, intended)
   })

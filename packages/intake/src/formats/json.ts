@@ -77,7 +77,8 @@ function describeValue(value: object, text: string): string {
   const document = documents.find(({ has }) => has(members))
   const name = document === undefined ? nameOf(value) : `This is ${document.name}`
   if (document?.advice !== undefined) return `${name}. ${document.advice}`
-  if (Array.isArray(members.keys)) return describeKeySet(members.keys)
+  const { keys } = members
+  if (Array.isArray(keys) && (keys.length !== 1 || isJwk(keys[0]))) return describeKeySet(keys)
   if (isJwk(value)) {
     const fault = jwkFault(members, name)
     return fault?.detail ?? `${name}.${adviseMembers(members)} Convert it: ${commands.convertJwk}`
@@ -128,7 +129,7 @@ function describeKeySet(keys: readonly unknown[]): string {
   const [first] = keys
   if (typeof first !== 'object' || first === null) return `${name}. Send one public key in PEM.`
   const jwk = withoutNulls(first)
-  const fault = jwkFault(jwk, `${name}. The first is a JWK`)
+  const fault = jwkFault(jwk, `${name}${keys.length === 1 ? ',' : '. The first is'} a JWK`)
   if (fault !== undefined) return fault.detail
   const convert = `convert ${keys.length === 1 ? 'it' : 'the first'}: ${commands.convertFirstJwk}`
   if (keys.length === 1) return `${name}.${adviseMembers(jwk)} To ${convert}`

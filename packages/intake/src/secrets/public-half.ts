@@ -16,8 +16,11 @@ export function publicHalfCommand(text: string, quotedFile: string): string | un
 
 /** Where the JWK is in the JSON: the only one of a set, or the document itself. */
 function jwkPath(text: string): string | undefined {
-  const { kty, keys } = Object(parseJson(text))
-  if (kty === 'oct') return undefined
-  if (typeof kty === 'string') return ''
-  return Array.isArray(keys) && keys.length === 1 ? '.keys[0]' : undefined
+  const document = Object(parseJson(text))
+  const hasPublicHalf = ({ kty }: Record<string, unknown>) =>
+    typeof kty === 'string' && kty !== 'oct'
+  if (hasPublicHalf(document)) return ''
+  const { keys } = document
+  const isSetOfOne = Array.isArray(keys) && keys.length === 1 && hasPublicHalf(Object(keys[0]))
+  return isSetOfOne ? '.keys[0]' : undefined
 }
