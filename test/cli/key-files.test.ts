@@ -44,6 +44,16 @@ const ec = ecKey()
 const chain = certificateOf(ec) + certificateOf(ecKey())
 const certificateDer = Buffer.from(certificateOf(ec).replace(/-----.*?-----|\s/g, ''), 'base64')
 
+const x509 = (args: string) =>
+  execFileSync('openssl', `x509 ${args}`.split(' '), { input: certificateOf(ec), stdio: 'pipe' })
+const trusted = x509('-trustout -addtrust serverAuth')
+const request = x509(`-x509toreq -signkey ${shell.file('v1.pem', privatePem(ec))}`)
+const firstVersion = execFileSync(
+  'openssl',
+  `x509 -req -signkey ${join(shell.folder, 'v1.pem')}`.split(' '),
+  { input: request, stdio: 'pipe' },
+)
+
 test.each<[string, TestKey, (key: TestKey) => string | Buffer, string]>([
   ['an SSH key: RSA', rsa, sshOf, 'is an SSH key; converted to PEM.'],
   ['an SSH key: P-256', ec, sshOf, 'is an SSH key; converted to PEM.'],
@@ -57,6 +67,8 @@ test.each<[string, TestKey, (key: TestKey) => string | Buffer, string]>([
   ['a JWK: Ed25519', edKey(), (key) => JSON.stringify(jwk(publicOf(key))), 'is a JWK;'],
   ['DER', rsa, (key) => der(publicOf(key)), 'is DER; converted to PEM.'],
   ['a certificate in DER', ec, () => certificateDer, 'is a certificate;'],
+  ['a certificate of version 1', ec, () => firstVersion, 'is a certificate;'],
+  ['a trusted certificate', ec, () => trusted, 'is a certificate;'],
 ])('%s is converted to PEM, with a notice', async (_name, key, write, notice) => {
   const { publicKeyPem, converted } = await read(write(key))
   expect(publicKeyPem).toBe(key.publicKeyPem)
@@ -69,6 +81,11 @@ test.each(['material/ssh2_rfc4716.pub', 'formats/n28-ssh-blob-in-block.pem'])(
     expect((await read(fixture(file))).publicKeyPem).toMatch(/^-----BEGIN PUBLIC KEY-----/)
   },
 )
+
+/** DER of 256 bytes or more, with the length of the outer structure in one byte more than it needs. */
+function inBer(der: Buffer): Buffer {
+  return Buffer.concat([Buffer.from([0x30, 0x83, 0]), der.subarray(2)])
+}
 
 function certificateStore(): Buffer {
   const args = ['-export', '-nokeys', '-in', shell.file('c.pem', certificateOf(ec))]
@@ -85,6 +102,14 @@ test.each<[string, string | Buffer, string, RegExp]>([
   ],
   ['a truncated SSH key', sshEdOf(edKey()).slice(0, 60), 'refused', /is cut off or damaged/],
   ['a text of 1 MiB', 'QUJD'.repeat(262_145), 'file', /is too large/],
+  ['a certificate in BER', inBer(certificateDer), 'refused', /looks like a certificate/],
+  ['a cut certificate', certificateDer.subarray(0, 99), 'refused', /looks like a certificate/],
+  [
+    'a certificate that lost a character',
+    certificateOf(ec).replace(/(?<=\n[^\n]{9})[^\n]/, ''),
+    'refused',
+    /looks like a certificate/,
+  ],
   ['a store of certificates', certificateStore(), 'refused', /a PKCS#12 store of certificates/],
 ])('%s is refused', async (_name, text, kind, message) => {
   await expect(read(text)).rejects.toMatchObject({ kind, message: expect.stringMatching(message) })
@@ -227,6 +252,7 @@ describe('a private key never leaves the machine', () => {
     ['base64 of PEM', Buffer.from(privatePem(ecKey())).toString('base64')],
     ['a damaged JWK', JSON.stringify(jwk(pair)).slice(0, -1)],
     ['a symmetric key', JSON.stringify({ kty: 'oct', k: 'A'.repeat(43) })],
+    ['one in a set', JSON.stringify({ keys: [{ kty: 'oct', k: 'A'.repeat(43) }] })],
   ])('no command is suggested for %s', async (_name, content) => {
     const hints = [expect.stringMatching(/made the key\. A symmetric key has none\.$/)]
     await expect(read(content)).rejects.toMatchObject({ hints })

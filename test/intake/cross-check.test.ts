@@ -1,4 +1,5 @@
 import { createPublicKey, generateKeyPairSync } from 'node:crypto'
+import { globSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { crossCheck } from '../../packages/intake/src/cross-check.ts'
 import { examineDer } from '../../packages/intake/src/kinds/spki.ts'
@@ -34,4 +35,15 @@ describe.each(Object.entries(kinds))('%s', (_, { publicKey }) => {
     createPublicKey({ key: { ...jwk }, format: 'jwk' })
     expect(() => crossCheck({ ...parsed, jwk })).toThrow(/its JWK/)
   })
+})
+
+test('no package has Node read PEM, or DER that the intake has not read', () => {
+  const own = /createPublicKey\((?:\{ key[:,]|(?:key|privateKey)\))/
+  // They contain commands for a shell.
+  const exclude = ['**/commands.ts', '**/public-half.ts']
+  for (const file of globSync('packages/*/src/**/*.ts', { exclude })) {
+    const code = readFileSync(file, 'utf8')
+    expect(code, file).not.toMatch(/X509Certificate\(|import(?:SPKI|X509)\(/)
+    for (const [call] of code.matchAll(/createPublicKey\(.{0,20}/g)) expect(call, file).toMatch(own)
+  }
 })

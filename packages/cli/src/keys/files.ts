@@ -1,10 +1,10 @@
-import { type KeyObject, X509Certificate } from 'node:crypto'
 import {
   contentOf,
   describeKeyStore,
   detectWrongKind,
   indirectContent,
   isJwk,
+  publicKeyInCertificate,
   readSshKey,
   type SshKey,
 } from '@pubring/intake'
@@ -93,7 +93,7 @@ export function convertToPem(bytes: Buffer, name: string): PublicKeyFile | undef
     case 'ssh_key_submitted': {
       const key = readSshKey(text)
       if (key === undefined || !found.detail.includes('Convert it:')) throw refused(found)
-      const publicKeyPem = readPem(name, 'an SSH key', () => publicKeyOf(sshJwk(key)))
+      const publicKeyPem = readPem(name, 'an SSH key', () => pemOf(sshJwk(key)))
       const comment = sshComment(text)
       const converted = `${name} is an SSH key; converted to PEM.`
       return { publicKeyPem, converted, ...present({ comment }) }
@@ -124,7 +124,9 @@ export function readServiceKey(key: ServiceKey): PublicKeyFile {
 }
 
 function convertCertificate(content: Buffer | string, name: string): PublicKeyFile {
-  const publicKeyPem = readPem(name, 'a certificate', () => new X509Certificate(content).publicKey)
+  const publicKeyPem = readPem(name, 'a certificate', () =>
+    writePem(publicKeyInCertificate(content)),
+  )
   const count = String(content).match(/-----BEGIN [A-Z0-9 ]*CERTIFICATE-----/g)?.length ?? 1
   const taken =
     count > 1 ? ` chain of ${count}; took the first public key` : '; took its public key'
@@ -151,24 +153,20 @@ function onlyKey(value: object, name: string): Jwk | undefined {
   })
 }
 
-function readPem(name: string, kind: string, read: () => KeyObject): string {
+function readPem(name: string, kind: string, read: () => string): string {
   try {
-    return toPem(read())
-  } catch (error) {
-    if (error instanceof CommandError) throw error
-    throw unreadable(`${name} looks like ${kind}, but no public key can be read from it.`)
+    return read()
+  } catch {
+    const message = `${name} looks like ${kind}, but no public key can be read from it.`
+    throw new CommandError('refused', message, {
+      code: 'invalid_key_file',
+      hints: ['Provide the public key as PEM: openssl pkey -in private.pem -pubout'],
+    })
   }
 }
 
-function unreadable(message: string): CommandError {
-  return new CommandError('refused', message, {
-    code: 'invalid_key_file',
-    hints: ['Provide the public key as PEM: openssl pkey -in private.pem -pubout'],
-  })
-}
-
-function toPem(key: KeyObject): string {
-  return key.export({ type: 'spki', format: 'pem' }).toString()
+function pemOf(jwk: Jwk): string {
+  return publicKeyOf(jwk).export({ type: 'spki', format: 'pem' }).toString()
 }
 
 /** The text behind the key in its line, or the header Comment of a block. */

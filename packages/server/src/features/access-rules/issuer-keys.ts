@@ -1,4 +1,4 @@
-import { createPublicKey, hash, type KeyObject } from 'node:crypto'
+import { hash, type KeyObject } from 'node:crypto'
 import type { ExposedKey } from '@pubring/intake'
 import { isSignatureUse, type Jwk, publicKeyOf, textOf } from '@pubring/intake/jwk'
 import { LRUCache } from 'lru-cache'
@@ -168,11 +168,11 @@ async function findProjectKey(
   if (key === undefined) return { fault: 'The project has no key with this kid.' }
   if (!mayVouch(key, now(clock)))
     return { fault: 'The key with this kid is inactive or compromised.' }
-  const { jwsAlgorithm, publicKeyPem } = key
+  const { jwsAlgorithm, jwk } = key
   if (alg !== jwsAlgorithm) {
     return { fault: `The header says ${quote(alg)}, but the key verifies ${jwsAlgorithm} only.` }
   }
-  return { key: { kid, algorithms: [alg], publicKey: createPublicKey(publicKeyPem) } }
+  return { key: { kid, algorithms: [alg], publicKey: publicKeyOf(jwk) } }
 }
 
 /** Identifies a source of keys: equal for rules that use the same keys. */
@@ -307,7 +307,7 @@ async function examine(intake: Intake, jwk: Jwk): Promise<FetchedKey | string> {
   const fitting = verdict.key.algorithms.filter((name) => name !== 'RSA')
   const algorithms = alg === undefined ? fitting : fitting.filter((name) => name === alg)
   if (algorithms.length === 0) return `Its alg must be one of ${fitting.join(', ')}.`
-  return { kid, algorithms, publicKey: createPublicKey(pem), exposed: verdict.key }
+  return { kid, algorithms, publicKey: publicKeyOf(verdict.key.jwk), exposed: verdict.key }
 }
 
 function pemOf(jwk: Jwk): string | undefined {
