@@ -1,8 +1,9 @@
 import { createPublicKey } from 'node:crypto'
+import { text } from 'node:stream/consumers'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { fixture } from '../support/keys/intake.ts'
 import { ecKey, privatePem, rsaKey } from '../support/keys/pem.ts'
-import { documentOf, startShell } from './support.ts'
+import { documentOf, listen, startShell } from './support.ts'
 
 let project: string
 let projects = 0
@@ -257,6 +258,24 @@ describe('nothing is changed by a declaration with', () => {
     const ran = await apply(declare(summer, key))
     expect(ran).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(message) })
     expect(await keys()).toEqual([])
+  })
+
+  const hidden = privatePem(ecKey()).replaceAll(/-----.*-----\n|\s/g, '')
+  const long = '#'.repeat(16_384)
+  test.each([
+    ['a long key', { publicKeyPem: summer.publicKeyPem + long + hidden }, /more than 16384/],
+    ['a long label', { ...summer, label: long + hidden }, /more than 16384/],
+    ['a kid', { ...summer, publishedKid: hidden }, /Nothing was sent/],
+  ])('%s with a private key without a marker, which is not sent', async (_name, key, cause) => {
+    const sent: string[] = []
+    const { url, close } = await listen(async (request, response) => {
+      sent.push(await text(request))
+      response.setHeader('content-type', 'application/json').end('[]')
+    })
+    const ran = await apply(declare({ label: 'x', ...key }), '--url', url)
+    close()
+    expect(ran).toMatchObject({ code: 3, stderr: expect.stringMatching(cause) })
+    expect(sent.join('')).not.toContain(hidden)
   })
 
   test('a private key, which is not sent', async () => {

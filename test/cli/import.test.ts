@@ -190,14 +190,17 @@ describe('PEM blocks', () => {
     expect(documentOf(await into(file))).toMatchObject({ created: 1, refused: 0 })
   })
 
+  const jwkOf = (pem: string) => createPrivateKey(pem).export({ format: 'jwk' })
   test.each<[string, (pem: string) => object]>([
     ['under another member', (pem) => ({ keys: [], other: pem })],
     [
       'in the same answer',
       (pem) => ({ KeyId: 'a', PublicKey: 'MFkw', PrivateKeyPlaintext: btoa(pem) }),
     ],
-    ['as a JWK', (pem) => ({ keys: [], d: createPrivateKey(pem).export({ format: 'jwk' }) })],
+    ['as a JWK', (pem) => ({ keys: [], d: jwkOf(pem) })],
     ['under the kid k', (pem) => ({ keys: [], k: { k: { d: pem } } })],
+    ['as a JWK without kty', (pem) => ({ keys: [], other: { ...jwkOf(pem), kty: undefined } })],
+    ['as RSAParameters', () => ({ keys: [], Key: { Modulus: 'A', D: 'A'.repeat(340) } })],
   ])('a private key beside the keys keeps them from being sent: %s', async (_name, write) => {
     const ran = await into(shell.file('beside.json', JSON.stringify(write(privatePem(ecKey())))))
     expect(ran).toMatchObject({ code: 3, stderr: expect.stringContaining('Nothing was sent') })

@@ -77,7 +77,7 @@ async function readKey(
   const bytes =
     path === undefined ? Buffer.from(record.publicKeyPem ?? '') : await readBytes(path, terminal)
   const text = bytes.toString(isDer(bytes) ? 'base64' : 'utf8')
-  const entry = readEntry({ place, label: label.trim(), text }, () => {
+  const entry = readEntry({ place, label: label.trim(), text, publishedKid }, () => {
     const content = convert(bytes, path ?? place)
     if ('rejection' in content) return content
     const { expireTime: exp, ...key } = content.key

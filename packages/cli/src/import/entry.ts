@@ -55,17 +55,18 @@ interface EntryText {
   label: string
   /** The key, with all that the source says of it but the label. */
   text: string
+  publishedKid?: string | undefined
   /** The label if the text holds a private key, which may be in the other one. */
   safeLabel?: string
 }
 
 /** The entry of a key that `read` finds, or a rejection if its text or label holds a private key. */
 export function readEntry(
-  { place, label, text, safeLabel = '' }: EntryText,
+  { place, label, text, publishedKid = '', safeLabel = '' }: EntryText,
   read: () => EntryContent,
 ): SourceEntry {
   // One by one: the label in front of base64 would shift its characters.
-  if ([label, text].some((each) => containsSecret(each, maxTextLength))) {
+  if ([label, text, publishedKid].some((each) => containsSecret(each, maxTextLength))) {
     return { place, label: safeLabel, rejection: privateKey }
   }
   return { place, label, ...(label.includes('\uFFFD') ? { rejection: otherEncoding } : read()) }
@@ -159,7 +160,7 @@ export function recordEntry(
   const expireTime = record.expireTime ?? undefined
   const times = { createTime, updateTime, expireTime }
   const others = { id, publishedKid, algorithm, active, reason, ...times }
-  return readEntry({ place, label, text: publicKeyPem }, () => {
+  return readEntry({ place, label, text: publicKeyPem, publishedKid }, () => {
     return { key: { publicKeyPem, ...present(others) } }
   })
 }

@@ -2,8 +2,8 @@ import type { KeyImportItem } from '@pubring/client'
 import { examineKey, identifyKey } from '@pubring/intake'
 import { type Algorithm, algorithmNames, isAlgorithm } from '@pubring/intake/algorithms'
 import { createBlocklist } from '@pubring/intake/blocklist'
+import { maxTextLength } from '@pubring/intake/encoding'
 import { present } from '@pubring/server/runtime/present'
-
 import { CommandError } from '../terminal/failures.ts'
 import { privateKeyCode, type Rejection, type SourceEntry, type SourceKey } from './entry.ts'
 
@@ -50,7 +50,9 @@ export function toRows(entries: readonly SourceEntry[], options: RowOptions): Im
     const row = { ...source, ...present({ note }) }
     const material = identifyKey(key.publicKeyPem)
     const identity = material && `${project} ${material.spkiSha256}`
-    const rejection = rejectionOf(key, identity && places.get(identity))
+    const rejection =
+      lengthFault([label, ...Object.values(key)]) ??
+      rejectionOf(key, identity && places.get(identity))
     if (rejection !== undefined) return { ...row, outcome: 'refused', errors: [rejection] }
     if (identity !== undefined) places.set(identity, place)
     return {
@@ -61,6 +63,13 @@ export function toRows(entries: readonly SourceEntry[], options: RowOptions): Im
       spkiSha256: material?.spkiSha256,
     }
   })
+}
+
+/** What is longer was searched only for the plainest marks of a private key, so it is not sent. */
+function lengthFault(values: readonly unknown[]): Rejection | undefined {
+  if (values.every((value) => String(value).length <= maxTextLength)) return undefined
+  const detail = `The key or its label has more than ${maxTextLength} characters: provide only the public key.`
+  return { code: 'key_too_large', detail }
 }
 
 /** `twin`: the place of the same key earlier in the source. */
