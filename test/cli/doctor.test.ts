@@ -37,13 +37,21 @@ describe('pubring doctor', () => {
     const { code, stdout } = await shell.pubring(args)
     expect({ code, stdout }).toEqual({
       code: 0,
-      stdout: `ok       Node         ${process.version}
-ok       settings     valid
-ok       server       ${shell.url} serves fresh key sets and accepts changes
-ok       database     SQLite, the schema of this release
-ok       keys         0 active, 0 inactive or expired
+      stdout: `ok       Node      ${process.version}
+ok       settings  valid
+ok       server    ${shell.url} serves fresh key sets and accepts changes
+ok       database  SQLite, the schema of this release
+ok       keys      0 active, 0 inactive or expired
 `,
     })
+  })
+
+  test('aligns what it says of this machine', async () => {
+    const { stdout } = await shell.pubring(['doctor'], {
+      env: { PUBRING_DATABASE_URL: databaseUrl },
+    })
+    expect(stdout).toMatch(/^\w+ +OpenID provider {2}none configured$/m)
+    expect(stdout).toMatch(/^\w+ +secrets {10}no file/m)
   })
 
   test('looks at a server elsewhere alone if no database is named', async () => {

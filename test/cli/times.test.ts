@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest'
 import { formatDuration, parseTimeOption } from '../../packages/cli/src/terminal/times.ts'
+import { startShell } from './support.ts'
+
+const shell = await startShell()
 
 test.each([
   ['2027-01-31', '2027-01-31T00:00:00.000Z'],
@@ -49,4 +52,19 @@ test.each([
   ['3 min', 121_000],
 ])('a duration is formatted as %s', (formatted, milliseconds) => {
   expect(formatDuration(milliseconds)).toBe(formatted)
+})
+
+test.each([
+  ['key-uses report - --as edge --interval 0', '--interval must be from 1m to 30d.'],
+  ['key-uses report - --as edge --interval 59s', '--interval must be from 1m to 30d.'],
+  ['key-uses report - --as edge --interval 5w', '--interval must be from 1m to 30d.'],
+  ['key keep keys --every 0 --token-lifetime 1h', '--every must be at least 1s.'],
+  ['key keep keys --every 1d --token-lifetime 0', '--token-lifetime must be at least 1s.'],
+  ['token sample - --lifetime 0s', '--lifetime must be at least 1s.'],
+  ['access-rule update a --max-lifetime 16m', '--max-lifetime must be from 60s to 15m.'],
+  ['access-rule update a --max-lifetime 900', '--max-lifetime must be a duration such as 90s,'],
+  ['key list --timeout 0', '--timeout must be a time from 1 to'],
+])('a duration that cannot be is refused with its bounds and units: %s', async (command, fault) => {
+  const ran = await shell.pubring(command.split(' '), { env: { PUBRING_PROJECT: 'default' } })
+  expect(ran).toMatchObject({ code: 64, stderr: expect.stringContaining(fault) })
 })

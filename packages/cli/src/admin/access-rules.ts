@@ -107,7 +107,9 @@ async function readFlags(terminal: Terminal, flags: RuleFlags) {
     conditions: condition && Object.fromEntries(condition.map(parseCondition)),
     role,
     maxLifetime:
-      maxLifetime === undefined ? undefined : parseDurationOption(maxLifetime, '--max-lifetime'),
+      maxLifetime === undefined
+        ? undefined
+        : parseDurationOption(maxLifetime, '--max-lifetime', '60s', '15m'),
     singleUse,
   })
 }

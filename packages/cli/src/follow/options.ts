@@ -56,7 +56,7 @@ export async function readFollowOptions(
     timeoutMs: hookTimeoutMs,
     listenAt: flags.listen === undefined ? undefined : parseAddress(flags.listen),
     onStale: parseChoice(onStale, ['keep', 'empty'], '--on-stale'),
-    staleAfterMs: parseDurationOption(flags.staleAfter, '--stale-after') * 1_000,
+    staleAfterMs: parseDurationOption(flags.staleAfter, '--stale-after', '0') * 1_000,
     stateFile: stateFileOf(projects, flags),
     heartbeatFile: besideKeys('heartbeat', projects, flags),
     acceptedHistory: (flags.acceptHistory ?? []).map(parseAcceptedHead),

@@ -17,7 +17,7 @@ export async function reportUses(
   { as: reporter, interval = '1h' }: { as: string; interval?: string },
 ): Promise<void> {
   const { client, project, terminal, print, notify } = session
-  const seconds = parseDurationOption(interval, '--interval')
+  const seconds = parseDurationOption(interval, '--interval', '1m', '30d')
   const uses = await usesOf(readLines(file, terminal), session.now())
   if (uses === undefined) {
     throw usageError(

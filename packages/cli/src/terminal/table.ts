@@ -164,7 +164,8 @@ export function formatSteps(terminal: Terminal, steps: readonly Step[], indent =
     warned: yellow('warning'),
     skipped: dim('skipped'),
   }
+  const widest = Math.max(...steps.map(({ step }) => step.length))
   const line = ({ step, outcome, detail }: Step) =>
-    `${indent}${outcomes[outcome]}  ${step.padEnd(11)}  ${escapeControls(detail)}\n`
+    `${indent}${outcomes[outcome]}  ${step.padEnd(widest)}  ${escapeControls(detail)}\n`
   return steps.map(line).join('')
 }

@@ -15,20 +15,29 @@ function parseDuration(text: string): number | undefined {
   return digits === undefined ? undefined : Number(digits) * (millisecondsPerUnit[unit] ?? 0)
 }
 
-/** Seconds, from `0`, `90s`, `5m` or `1h`. Throws a usage error that names the option. */
-export function parseDurationOption(text: string, option: string): number {
-  const milliseconds = text.trim() === '0' ? 0 : parseDuration(text)
-  if (milliseconds === undefined) {
+/**
+ * Seconds, from a duration between two others: `0`, `90s`, `5m` or `1h`. Throws a usage error that names the
+ * option.
+ */
+export function parseDurationOption(
+  text: string,
+  option: string,
+  least = '1s',
+  most?: string,
+): number {
+  const parse = (duration: string) => (duration.trim() === '0' ? 0 : parseDuration(duration))
+  const [duration, min = 0, max = Infinity] = [text, least, most ?? ''].map(parse)
+  if (duration === undefined) {
     throw usageError(`${option} must be a duration such as 90s, 5m, 1h or 30d.`)
   }
-  return milliseconds / 1_000
+  if (duration >= min && duration <= max) return duration / 1_000
+  const range = most === undefined ? `at least ${least}` : `from ${least} to ${most}`
+  throw usageError(`${option} must be ${range}.`)
 }
 
 /** The value of `--token-lifetime`, in seconds. */
 export function parseTokenLifetime(text: string): number {
-  const seconds = parseDurationOption(text, '--token-lifetime')
-  if (seconds === 0) throw usageError('--token-lifetime must be at least 1s.')
-  return seconds
+  return parseDurationOption(text, '--token-lifetime')
 }
 
 /**
