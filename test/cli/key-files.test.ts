@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { readPublicKeyFile } from '../../packages/cli/src/keys/files.ts'
@@ -222,6 +222,7 @@ describe('a private key never leaves the machine', () => {
       (error) => error,
     )
     const [, command = ''] = /public half: (.*)/.exec(hints[0]) ?? []
+    rmSync(join(shell.folder, output), { force: true })
     execFileSync('sh', ['-c', command], { cwd: shell.folder, stdio: 'pipe' })
     return (await read(readFileSync(join(shell.folder, output)))).publicKeyPem
   }
@@ -235,6 +236,14 @@ describe('a private key never leaves the machine', () => {
     ['an RSA JWK', pair, (key) => JSON.stringify(jwk(key))],
     ['an AKP JWK', mlDsa, (key) => JSON.stringify(jwk(key))],
     ['a JWK in a set', ecPrivate, (key) => JSON.stringify({ keys: [jwk(key)] })],
+    ['a service account', pair, (key) => JSON.stringify({ private_key: pkcs8(key) })],
+    ['behind a byte order mark', ecPrivate, (key) => `\uFEFF${pkcs8(key)}`],
+    ['in quotes', ecPrivate, (key) => `"${pkcs8(key).trim()}"`],
+    ['with literal \\n', ecPrivate, (key) => pkcs8(key).replaceAll('\n', '\\n')],
+    ['in one line', ecPrivate, (key) => pkcs8(key).replaceAll('\n', ' ')],
+    ['with CRLF', ecPrivate, (key) => pkcs8(key).replaceAll('\n', '\r\n')],
+    ['in YAML', pair, (key) => `key: |\n${pkcs8(key).replaceAll(/^/gm, '  ')}`],
+    ['before a semicolon', pair, (key) => `${pkcs8(key).trim()};`],
   ])('the suggested command writes the public half of %s', async (_name, key, write) => {
     const written = createPublicKey(await suggested(write(key), 'public.pem'))
     expect(written.equals(createPublicKey(key))).toBe(true)
@@ -244,7 +253,10 @@ describe('a private key never leaves the machine', () => {
     const file = join(shell.folder, `id_${type}`)
     execFileSync('ssh-keygen', ['-q', '-t', type, '-N', '', '-f', file])
     const { publicKeyPem } = await read(readFileSync(`${file}.pub`))
-    expect(await suggested(readFileSync(file), 'key.pub')).toBe(publicKeyPem)
+    const crlf = readFileSync(file, 'utf8').trim().replaceAll('\n', '\r\n')
+    for (const text of [readFileSync(file), crlf]) {
+      expect(await suggested(text, 'key.pub')).toBe(publicKeyPem)
+    }
   })
 
   test.each([

@@ -57,7 +57,7 @@ function publicHalfCommand(file: string, bytes: Buffer): string {
   if (command === undefined) {
     return 'export it with the tool that made the key. A symmetric key has none.'
   }
-  return `${command} > ${command.startsWith('ssh-keygen') ? 'key.pub' : 'public.pem'}`
+  return `${command} > ${command.includes('ssh-keygen') ? 'key.pub' : 'public.pem'}`
 }
 
 /** Whether the bytes are DER (or BER) rather than text. */
