@@ -177,14 +177,14 @@ function sshComment(text: string): string | undefined {
 
 /** The JWK of an SSH key. Throws for a compressed point. */
 function sshJwk({ type, fields }: SshKey): Jwk {
-  const [first, second] = fields.map((field) => field.toString('base64url'))
+  const [first, second] = fields.map((field) => Buffer.from(field).toString('base64url'))
   if (type === 'ssh-rsa') return { kty: 'RSA', e: first, n: second }
   if (type === 'ssh-ed25519') return { kty: 'OKP', crv: 'Ed25519', x: first }
-  const [curve = '', point = ''] = fields.map((field) => field.toString('latin1'))
-  const size = (point.length - 1) / 2
-  if (!point.startsWith('\x04')) throw new Error('damaged')
-  const [x, y] = [point.slice(1, 1 + size), point.slice(1 + size)].map((coordinate) =>
-    Buffer.from(coordinate, 'latin1').toString('base64url'),
+  const [curve, point = Buffer.of()] = fields.map((field) => Buffer.from(field))
+  const middle = (point.length + 1) / 2
+  if (point[0] !== 4) throw new Error('a compressed point')
+  const [x, y] = [point.subarray(1, middle), point.subarray(middle)].map((coordinate) =>
+    coordinate.toString('base64url'),
   )
-  return { kty: 'EC', crv: curve.replace('nistp', 'P-'), x, y }
+  return { kty: 'EC', crv: String(curve).replace('nistp', 'P-'), x, y }
 }

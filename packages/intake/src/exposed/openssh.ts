@@ -41,7 +41,10 @@ function readEcdsa(kind: string, fields: Uint8Array[]): PrivateKeyNumbers | unde
 }
 
 /** Reads up to `max` SSH strings (RFC 4251 section 5) and stops at one that was cut off. */
-function readStrings(bytes: Uint8Array, max: number): { strings: Uint8Array[]; rest: Uint8Array } {
+export function readStrings(
+  bytes: Uint8Array,
+  max: number,
+): { strings: Uint8Array[]; rest: Uint8Array } {
   const strings: Uint8Array[] = []
   let rest = bytes
   while (strings.length < max && rest.length >= 4) {

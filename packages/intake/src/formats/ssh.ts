@@ -1,8 +1,7 @@
 import { commands } from '../commands.ts'
+import { readStrings } from '../exposed/openssh.ts'
 import { contentOfBlock } from './content.ts'
 
-const sshKey =
-  /(?:^|[\s"'])(?:ssh-(?:rsa|dss|ed25519|ed448)|ecdsa-sha2-\S{1,40}|sk-\S{1,60}|ssh-\S{1,40}-cert-v\d\d@openssh\.com|ssh-xmss@openssh\.com)[ \t]+AAAA/
 const sshStart =
   /^(?:ssh-(?:rsa|dss|ed25519|ed448)|ecdsa-sha2-\S{1,60}|sk-\S{1,60}|ssh-\S{1,60}@openssh\.com)[ \t]/
 const sshBlock = /-{4,5} ?BEGIN (?:OPEN)?SSH2? (?:ENCRYPTED )?(?:PUBLIC )?(?:KEY|CERTIFICATE)/
@@ -10,7 +9,7 @@ const sshBlock = /-{4,5} ?BEGIN (?:OPEN)?SSH2? (?:ENCRYPTED )?(?:PUBLIC )?(?:KEY
 const sshBlob = /AAAA[A-Z][A-Za-z0-9+/]{10,}/g
 /** base64 of an RSA, ECDSA or Ed25519 key. */
 const usableBlob = /AAAA(?:B3NzaC1y|C3NzaC1l|E2VjZHNh)[A-Za-z0-9+/]{10,}={0,2}/g
-const sshName = /^(?:ssh|ecdsa-sha2|sk)-[\w@.-]+/
+const sshName = /(?:ssh|ecdsa-sha2|sk)-[\w@.-]+/
 /** A line as in `id_rsa.pub`, which ssh-keygen reads. */
 const sshLine = /^[\t\n\r ]*(?:ssh|ecdsa)-\S+[\t ]+(AAAA[\w+/]+=*)(?:[\t ][^\r\n]*)?$/
 
@@ -20,10 +19,10 @@ export function describeSsh(text: string): string | undefined {
   const key = readSshKey(body)
   const blobs = [...body.matchAll(sshBlob)].flatMap(([blob]) => nameInBlob(blob) ?? [])
   const isBlock = sshBlock.test(body) && contentOfBlock(body) === undefined
-  const isLine = sshStart.test(body.replace(/^["']/, '')) || sshKey.test(body)
+  const isLine = sshStart.test(body.replace(/^["']/, ''))
   if (key === undefined && blobs.length === 0 && !isBlock && !isLine) return undefined
   if (blobs.length > 1) return `These are ${blobs.length} SSH keys. Send one key per request.`
-  const name = key?.type ?? blobs[0] ?? sshKeyName.exec(body)?.[1] ?? ''
+  const name = key?.type ?? blobs[0] ?? sshName.exec(body)?.[0] ?? ''
   const unusable = describeUnusable(name)
   if (unusable !== undefined) return unusable
   if (key === undefined) return 'This SSH key is cut off or damaged. Copy it from its file again.'
@@ -31,10 +30,7 @@ export function describeSsh(text: string): string | undefined {
   return `This is an SSH key. Convert it: ${conversion(key, isInOneLine)}`
 }
 
-const sshKeyName = /((?:ssh|ecdsa-sha2|sk)-[\w@.-]+)/
-
 function nameInBlob(text: string): string | undefined {
-  if (!/^AAAA[A-Z][A-Za-z0-9+/]{10}/.test(text)) return undefined
   const bytes = Buffer.from(text.slice(0, 120), 'base64')
   return sshName.exec(bytes.subarray(4, 4 + (bytes[3] ?? 0)).toString('latin1'))?.[0]
 }
@@ -43,7 +39,7 @@ function nameInBlob(text: string): string | undefined {
 export interface SshKey {
   type: string
   /** The strings behind the type (RFC 4253 section 6.6, RFC 8709 section 4, RFC 5656 section 3.1). */
-  fields: Buffer[]
+  fields: Uint8Array[]
   /** Of the whole key, with padding. */
   base64: string
 }
@@ -54,18 +50,12 @@ export function readSshKey(text: string): SshKey | undefined {
     const type = nameInBlob(blob) ?? ''
     if (type === '' || describeUnusable(type) !== undefined) continue
     const bytes = Buffer.from(blob, 'base64')
-    const fields: Buffer[] = []
-    const count = type === 'ssh-ed25519' ? 1 : 2
-    let at = 4 + type.length
-    while (fields.length < count && at + 4 <= bytes.length) {
-      const end = at + 4 + bytes.readUInt32BE(at)
-      fields.push(bytes.subarray(at + 4, end))
-      at = end
-    }
+    const count = type === 'ssh-ed25519' ? 2 : 3
+    const { strings, rest } = readStrings(bytes, count)
     // A comment may follow.
-    const base64 = bytes.subarray(0, at).toString('base64')
-    const isWhole = fields.length === count && at <= bytes.length && blob.startsWith(base64)
-    return isWhole ? { type, fields, base64 } : undefined
+    const base64 = bytes.subarray(0, bytes.length - rest.length).toString('base64')
+    const isWhole = strings.length === count && blob.startsWith(base64)
+    return isWhole ? { type, fields: strings.slice(1), base64 } : undefined
   }
   return undefined
 }
