@@ -21,7 +21,7 @@ const privatePem = privateKey.export(pkcs8)
 
 /** The command at the end of a detail. */
 function commandIn(detail: string): string | undefined {
-  return /: ((?:openssl|ssh-keygen|node|sed|grep|perl|jq|base64|\()[ a-z].*)$/.exec(detail)?.[1]
+  return /: ((?:openssl|ssh-keygen|node|cat|grep|perl|jq|base64|\()[ a-z].*)$/.exec(detail)?.[1]
 }
 
 const inputFile = /\b(?:key|cert|certs|jwks|request)\.(?:pem|pub|hex|txt|json|der)\b/
@@ -321,6 +321,18 @@ openssl req -in csr.pem -pubkey -noout`)
     expectKey(bytes.toString('base64url'), intended, 'pem_not_found')
     expectKey(`${bytes.toString('base64url').replace(/.{60}/g, '$&\n')}==\n`, intended)
   })
+
+  test.each(contents.filter(([name]) => !name.includes('store')))(
+    'DER that was read as text: %s',
+    (_name, bytes, intended) => {
+      for (const encoding of ['utf8', 'latin1'] as const) {
+        const [{ code, detail }] = rejected(bytes.toString(encoding)).faults
+        expect(code).toBe('key_encoding_invalid')
+        writeFileSync(join(folder, 'key.der'), bytes)
+        expect(spkiOf(shell(commandIn(detail) ?? ''))).toEqual(intended)
+      }
+    },
+  )
 
   test('a file of PKCS#12, whatever it holds', () => {
     writeFileSync(join(folder, 'private.pem'), rsaKey.privateKey.export(pkcs8))

@@ -1,5 +1,5 @@
 import { commands } from '../commands.ts'
-import { adviseRelabel, contentOf } from '../formats/content.ts'
+import { adviseContent, contentOf } from '../formats/content.ts'
 import type { Fault, Repair } from '../types.ts'
 import { describeDocument, describeMissingPem } from './hints.ts'
 import { wrap } from './pem-writer.ts'
@@ -122,7 +122,7 @@ function checkLabel(label: string, der?: Uint8Array): Fault[] {
   const detail =
     content === undefined || name === undefined
       ? `${found}. It must be PUBLIC KEY, or RSA PUBLIC KEY for PKCS#1. Export the public key: ${commands.exportPublic}`
-      : `${found}. The content is ${adviseRelabel(content)}`
+      : `${found}. The content is ${adviseContent(content)}`
   return [{ code: 'pem_label_unsupported', detail }]
 }
 

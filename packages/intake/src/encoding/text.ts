@@ -1,4 +1,5 @@
 import { commands } from '../commands.ts'
+import { adviseContent, type Content } from '../formats/content.ts'
 import type { Fault, Repair } from '../types.ts'
 
 /** UTF-16 units that the text of a key may have; the longest valid key has 3,595. */
@@ -39,6 +40,8 @@ function encodingAdvice(body: string, codePoint: number): string {
   }
   const store = describeKeyStore(body)
   if (store !== undefined) return store
+  const [, content] = derStarts.find(([start]) => start.test(body)) ?? []
+  if (content !== undefined) return `This is DER: ${adviseContent(content, 'cat key.der')}`
   if (body.startsWith('0')) return `If this is a DER file, convert it: ${commands.convertDer}`
   if (codePoint === 0xfffd && !/BEGIN |^[\x20-\x7e]{12}/.test(body)) {
     return 'This is binary data: send the public key in PEM.'
@@ -49,6 +52,14 @@ function encodingAdvice(body: string, codePoint: number): string {
   }
   return 'An editor, a chat or a web page changed the text: copy the key from its file again.'
 }
+
+const [one, two, three, identifier, seven] = ['\x01', '\x02', '\x03', '\x06', '\x07']
+/** The beginnings of DER that was read as text, which replaces, joins or drops bytes above 127. */
+const derStarts: readonly [start: RegExp, content: Content][] = [
+  [new RegExp(`^0.{1,3}0.{1,4}?${three}${two}${one}.${two}`, 's'), 'CERTIFICATE'],
+  [new RegExp(`^0.{1,3}0.{1,3}${two}${one}${'\0'}0`, 's'), 'CERTIFICATE REQUEST'],
+  [new RegExp(`^0.{1,3}${identifier}\t\\*.{3,6}${seven}${two}`, 's'), 'PKCS7'],
+]
 
 /** Names a file that holds others, and says what to do; undefined for any other text. */
 export function describeKeyStore(text: string): string | undefined {

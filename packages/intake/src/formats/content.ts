@@ -21,15 +21,12 @@ const descriptions: Readonly<Record<Content, readonly [name: string, convert: st
   PKCS12: ['a PKCS#12 store of certificates', 'openssl pkcs12 -nokeys'],
 }
 
-/** Says what a block contains that has another label, and how to convert the block `key.pem`. */
-export function adviseRelabel(content: Content): string {
-  return `${descriptions[content][0]}. ${howToConvert(content, commands.decodePem('key.pem'))}`
-}
-
-function howToConvert(content: Content, read: string): string {
+/** Names a content, and says how to convert its DER, which the command `read` writes; by default, of `key.pem`. */
+export function adviseContent(content: Content, read = commands.decodePem('key.pem')): string {
+  const [name] = descriptions[content]
   const convert = conversionOf(content, read)
-  if (!content.startsWith('PKCS')) return `Convert it: ${convert}`
-  return `To send the public key of its first certificate: ${convert} | openssl x509 -pubkey -noout`
+  if (!content.startsWith('PKCS')) return `${name}. Convert it: ${convert}`
+  return `${name}. To send the public key of its first certificate: ${convert} | openssl x509 -pubkey -noout`
 }
 
 /** The command that converts DER, which the command `read` writes. */
@@ -40,7 +37,7 @@ export function conversionOf(content: Content, read: string): string {
 /** Says what bytes without a PEM block contain; `read` is the command that writes them to its output. */
 export function adviseConversion(bytes: Uint8Array, read: string): string | undefined {
   const content = contentOf(bytes)
-  return content && `${descriptions[content][0]}. ${howToConvert(content, read)}`
+  return content && adviseContent(content, read)
 }
 
 /** Says what DER is that has a public key inside another structure; undefined for a key or a certificate. */

@@ -3,7 +3,7 @@ import { expectBitString, expectElement, expectEnd, expectOid, tag } from '../en
 import { agreementOids, nameOfUnsupported, oid } from '../encoding/oids.ts'
 import type { PemLabel } from '../encoding/pem.ts'
 import { isPoint } from '../formats/bare.ts'
-import { adviseRelabel, contentOf } from '../formats/content.ts'
+import { adviseContent, contentOf } from '../formats/content.ts'
 import type { Examination } from '../parsed-key.ts'
 import type { Fault } from '../types.ts'
 import { examineEc } from './ec.ts'
@@ -64,6 +64,6 @@ function checkContent(label: PemLabel, der: Uint8Array): Fault | undefined {
   }
   const content = contentOf(der)
   if (content === undefined || content === label) return undefined
-  const detail = `The label is ${label}, but the content is ${adviseRelabel(content)}`
+  const detail = `The label is ${label}, but the content is ${adviseContent(content)}`
   return { code: 'pem_label_content_mismatch', detail }
 }
