@@ -172,7 +172,7 @@ test('a kid becomes the published kid if it can be one, for a writer, too', asyn
   expect(Object(documentOf(ran)).items.map(({ note = '' }) => note)).toEqual([
     '',
     '',
-    'Its kid has a character other than A-Z a-z 0-9 . _ ~ : / + = @ # -: it gets another.',
+    'Its kid has a character other than A-Z a-z 0-9 - . _ ~ : / + = @ #: it gets another.',
     '',
   ])
   const list = (await shell.test.send('GET', `/v1/projects/${project}/jwt-keys`)).json()

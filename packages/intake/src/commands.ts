@@ -38,8 +38,7 @@ export const commands = {
   printKeyOfAws: 'aws kms get-public-key --key-id ID --output json',
   convertPkcs12: 'openssl pkcs12 -in store.p12 -nokeys -clcerts | openssl x509 -pubkey -noout',
   convertTrustStore: 'openssl pkcs12 -in store.p12 -nokeys | openssl x509 -pubkey -noout',
-  convertJks:
-    'keytool -exportcert -rfc -keystore store.jks -alias ALIAS | openssl x509 -pubkey -noout',
+  convertJks: 'keytool -list -rfc -keystore store.jks | openssl x509 -pubkey -noout',
   joinJsonLines: `jq -s '{keys: .}' keys.json > jwks.json && pubring import jwks.json`,
   /** Standard or URL-safe base64, in quotes or not, with line breaks that may be escaped. */
   decodeBase64: `perl -MMIME::Base64=decode_base64url -0777 -ne 's/\\\\[rn]//g; print decode_base64url($_)' key.txt`,

@@ -81,11 +81,11 @@ const stores: readonly { is: (text: string) => boolean; advice: string }[] = [
   },
   {
     is: isPkcs12,
-    advice: `This is a store of certificates (PKCS#12). To print the public key of the first: ${commands.convertTrustStore}`,
+    advice: `This is a PKCS#12 file. To print the public key of its first certificate: ${commands.convertTrustStore}`,
   },
   {
     is: (text) => text.startsWith('\ufffd\ufffd\ufffd\ufffd\0\0\0'),
-    advice: `This may be a key store of Java (JKS). To print its public key: ${commands.convertJks}`,
+    advice: `This may be a key store of Java (JKS). To print the public key of its first certificate: ${commands.convertJks}`,
   },
   {
     is: (text) => text.startsWith('PK\x03\x04') || text.startsWith('\x1f\ufffd\b'),

@@ -33,7 +33,7 @@ export function publishedKidFault(text: string): string | undefined {
     return `has ${text.length} characters, more than the ${maxPublishedLength} that are allowed`
   }
   if (/[^A-Za-z0-9._~:/+=@#-]/.test(text)) {
-    return 'has a character other than A-Z a-z 0-9 . _ ~ : / + = @ # -'
+    return 'has a character other than A-Z a-z 0-9 - . _ ~ : / + = @ #'
   }
   return text === placeholderKid ? `is ${text}, which stands for an empty key set` : undefined
 }
