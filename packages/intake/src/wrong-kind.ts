@@ -1,5 +1,5 @@
 import { commands } from './commands.ts'
-import { type Content, contentOfBlock, conversionOf } from './formats/content.ts'
+import { contentOfBlock, conversionOf } from './formats/content.ts'
 import { describeJson } from './formats/json.ts'
 import { readServiceText } from './formats/service-text.ts'
 import { describeSsh } from './formats/ssh.ts'
@@ -38,20 +38,16 @@ function detectArmor(body: string, isReadable: boolean): Fault | undefined {
   // The reader of PEM says what a block with a wrong label contains.
   const content = contentOfBlock(body)
   if (labels.length === 1 && content !== undefined && !label?.endsWith(content)) return undefined
-  const conversion = (readable: string, content: Content, file: string) =>
-    isReadable ? readable : conversionOf(content, commands.decodePem(file))
-  if (labels.every((name) => /(?:^| )CERTIFICATE$/.test(name) && !/ATTRIBUTE/.test(name))) {
-    const convert = conversion(commands.convertCertificate, 'CERTIFICATE', 'cert.pem')
-    const detail =
-      labels.length > 1
-        ? `This is a chain of ${labels.length} certificates. To send the public key of the first: ${convert}`
-        : `This is a certificate. Send its public key: ${convert}`
-    return { code: 'certificate_submitted', detail }
-  }
-  if (labels.every((name) => /(?:^| )CERTIFICATE REQUEST$/.test(name))) {
-    const convert = conversion(commands.convertRequest, 'CERTIFICATE REQUEST', 'request.pem')
-    const detail = `This is a certificate request. Send its public key: ${convert}`
-    return { code: 'csr_submitted', detail }
-  }
-  return undefined
+  const areAll = (label: RegExp) => labels.every((name) => label.test(name))
+  const isRequest = areAll(/(?:^| )CERTIFICATE REQUEST$/)
+  if (!isRequest && !areAll(/^(?!.*ATTRIBUTE)(?:.* )?CERTIFICATE$/)) return undefined
+  const [kind, file, readable] = isRequest
+    ? (['CERTIFICATE REQUEST', 'request.pem', commands.convertRequest] as const)
+    : (['CERTIFICATE', 'cert.pem', commands.convertCertificate] as const)
+  const convert = isReadable ? readable : conversionOf(kind, commands.decodePem(file))
+  const detail =
+    labels.length > 1 && !isRequest
+      ? `This is a chain of ${labels.length} certificates. To send the public key of the first: ${convert}`
+      : `This is a ${kind.toLowerCase()}. Send its public key: ${convert}`
+  return { code: isRequest ? 'csr_submitted' : 'certificate_submitted', detail }
 }

@@ -63,34 +63,32 @@ const derStarts: readonly [start: RegExp, content: Content][] = [
 
 /** Names a file that holds others, and says what to do; undefined for any other text. */
 export function describeKeyStore(text: string): string | undefined {
-  return stores.find(({ is }) => is(text))?.advice
+  return stores.find(([is]) => is(text))?.[1]
 }
 
-function isPkcs12(text: string): boolean {
-  return text.startsWith('0') && text.slice(0, 10).includes('\x02\x01\x030')
-}
-
+const isPkcs12 = (text: string) =>
+  text.startsWith('0') && text.slice(0, 10).includes('\x02\x01\x030')
 /** The ends of the identifiers of the bags of PKCS#12 that hold a private key (RFC 7292 appendix D). */
 const keyBags = ['\x01\x0c\n\x01\x01', '\x01\x0c\n\x01\x02']
 
 /** Files that hold others, known by their beginning when it is read as UTF-8. */
-const stores: readonly { is: (text: string) => boolean; advice: string }[] = [
-  {
-    is: (text) => isPkcs12(text) && keyBags.some((bag) => text.includes(bag)),
-    advice: `This is a key store (PKCS#12). To print its public key: ${commands.convertPkcs12}`,
-  },
-  {
-    is: isPkcs12,
-    advice: `This is a PKCS#12 file. To print the public key of its first certificate: ${commands.convertTrustStore}`,
-  },
-  {
-    is: (text) => text.startsWith('\ufffd\ufffd\ufffd\ufffd\0\0\0'),
-    advice: `This may be a key store of Java (JKS). To print the public key of its first certificate: ${commands.convertJks}`,
-  },
-  {
-    is: (text) => text.startsWith('PK\x03\x04') || text.startsWith('\x1f\ufffd\b'),
-    advice: 'This is a compressed file: unpack it.',
-  },
+const stores: readonly [is: (text: string) => boolean, advice: string][] = [
+  [
+    (text) => isPkcs12(text) && keyBags.some((bag) => text.includes(bag)),
+    `This is a key store (PKCS#12). To print its public key: ${commands.convertPkcs12}`,
+  ],
+  [
+    isPkcs12,
+    `This is a PKCS#12 file. To print the public key of its first certificate: ${commands.convertTrustStore}`,
+  ],
+  [
+    (text) => text.startsWith('\ufffd\ufffd\ufffd\ufffd\0\0\0'),
+    `This may be a key store of Java (JKS). To print the public key of its first certificate: ${commands.convertJks}`,
+  ],
+  [
+    (text) => text.startsWith('PK\x03\x04') || text.startsWith('\x1f\ufffd\b'),
+    'This is a compressed file: unpack it.',
+  ],
 ]
 
 /**
