@@ -189,6 +189,8 @@ describe('a private key never leaves the machine', () => {
     const { url, server, close } = await listen()
     server.on('connection', () => reached.push('connection'))
     const file = shell.file('private key', pkcs8(pair))
+    const set = shell.file('private set', JSON.stringify({ keys: [jwk(pair)] }))
+    const long = shell.file('long', '#'.repeat(16_384) + pkcs8(pair).replaceAll(/-----.*/g, ''))
     const printed: string[] = []
     for (const [args, code] of [
       [['key', 'add', file, '--label', 'x'], 3],
@@ -196,6 +198,8 @@ describe('a private key never leaves the machine', () => {
       [['key', 'check', file], 1],
       [['key', 'check', file, '--json'], 1],
       [['token', 'check', file], 3],
+      [['token', 'check', long], 66],
+      [['access-rule', 'update', 'a', '--jwks-file', set], 3],
     ] as const) {
       const ran = await shell.pubring(args, { env: { PUBRING_URL: url } })
       expect(ran.code).toBe(code)

@@ -1,4 +1,5 @@
 import type { AccessRule } from '@pubring/client'
+import { findSecret } from '@pubring/intake/secrets'
 import { claimAt } from '@pubring/server/features/access-rules/conditions'
 import type { ClaimValue, Holders } from '@pubring/server/features/access-rules/contract'
 import { type PlatformPreset, platformPresets } from '@pubring/server/features/access-rules/presets'
@@ -9,6 +10,7 @@ import { commandLine } from '../connection/command-lines.ts'
 import { pickOne } from '../connection/pick.ts'
 import { fetchRemote } from '../connection/remote.ts'
 import { confirmOwn, type Session } from '../connection/session.ts'
+import { privateKeyFile } from '../keys/files.ts'
 import { confirm, type YesFlag } from '../terminal/confirm.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { usageError } from '../terminal/failures.ts'
@@ -102,7 +104,7 @@ async function readFlags(terminal: Terminal, flags: RuleFlags) {
   return present({
     name,
     jwksUri,
-    jwks: jwksFile === undefined ? undefined : parseJwks(await readText(jwksFile, terminal)),
+    jwks: jwksFile === undefined ? undefined : await readJwks(jwksFile, terminal),
     audience,
     conditions: condition && Object.fromEntries(condition.map(parseCondition)),
     role,
@@ -114,7 +116,12 @@ async function readFlags(terminal: Terminal, flags: RuleFlags) {
   })
 }
 
-function parseJwks(text: string): { keys: Record<string, unknown>[] } {
+async function readJwks(
+  file: string,
+  terminal: Terminal,
+): Promise<{ keys: Record<string, unknown>[] }> {
+  const text = await readText(file, terminal)
+  if (findSecret(text) !== undefined) throw privateKeyFile(file, Buffer.from(text))
   const value = parseJson(text)
   if (isObject(value) && Array.isArray(value.keys)) return { keys: value.keys }
   throw usageError('The file of --jwks-file must be a JWKS: {"keys":[…]}.')

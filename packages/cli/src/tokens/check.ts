@@ -38,7 +38,9 @@ export async function readToken(file: string, terminal: Terminal): Promise<strin
   }
   const text = await readText(file, terminal)
   const token = text.trim().replace(/^(?:Authorization:\s*)?Bearer\s+/i, '')
-  if (token === '') throw fileError(`${sourceName(file)} holds no token.`)
+  if (token === '' || (!isToken(token) && token.length > maxTextLength)) {
+    throw fileError(`${sourceName(file)} holds no token.`)
+  }
   if (!isToken(token) && containsSecret(token, maxTextLength)) {
     throw privateKeyFile(file, Buffer.from(text))
   }
