@@ -76,7 +76,7 @@ test('the filters apply to expiries too', () => {
   expect(expired('type=key.deleted')).toEqual([])
   expect(expired('actor=ada')).toEqual([])
   expect(expired('subject=old')).toEqual(['10 expired winter'])
-  expect(expired(`since=${day(6)}&until=${day(15)}`)).toEqual(['10 expired winter'])
+  expect(expired(`from=${day(6)}&to=${day(15)}`)).toEqual(['10 expired winter'])
   expect(entries(all, 'type=key.expired,key.created')).toEqual([
     '20 expired spring',
     '5 expired spring',

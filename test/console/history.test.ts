@@ -54,11 +54,11 @@ test('a period of whole days is chosen by its name', async () => {
     }`)
   await period.getByRole('button', { name: 'Yesterday' }).click()
   await page.getByText('No matching events').waitFor()
-  const [since, until] = [await midnight(1), await midnight(0)]
-  expect(Object.fromEntries(query())).toEqual({ since, until })
+  const [from, to] = [await midnight(1), await midnight(0)]
+  expect(Object.fromEntries(query())).toEqual({ from, to })
   await period.getByRole('button', { name: 'Last 7 days' }).click()
   await page.getByText(`Registered key “${hostile}”`).waitFor()
-  expect(Object.fromEntries(query())).toEqual({ since: await midnight(7) })
+  expect(Object.fromEntries(query())).toEqual({ from: await midnight(7) })
 })
 
 test('the history counts its entries per day', async () => {
@@ -125,10 +125,10 @@ test('who deactivated a key, and when, is found in the whole ledger by filters i
   // A colleague opens the same address.
   await page.reload()
   await page.getByText('3 matching entries').waitFor()
-  await page.getByLabel('Since').fill('2099-01-01T00:00')
+  await page.getByLabel('From (local').fill('2099-01-01T00:00')
   await page.getByText('No matching events').waitFor()
   await page.getByRole('button', { name: 'Clear filters' }).click()
-  await page.getByLabel('Until').fill('2001-01-01T00:00')
+  await page.getByLabel('To (local').fill('2001-01-01T00:00')
   await page.getByText('No matching events').waitFor()
 })
 
@@ -186,7 +186,7 @@ test('the history of all has every ledger, by project, type, subject and time, a
   await page.getByRole('option', { name: 'Key registered' }).click()
   await page.keyboard.press('Escape')
   await page.getByText('1 matching entry').waitFor()
-  await page.getByLabel('Until').fill('2001-01-01T00:00')
+  await page.getByLabel('To (local').fill('2001-01-01T00:00')
   await page.getByText('No matching events').waitFor()
   await go('/history?person=nobody')
   await page.getByText('No matching events').waitFor()

@@ -7,8 +7,8 @@ export const filterNames = [
   'actor',
   'subject',
   'requestId',
-  'since',
-  'until',
+  'from',
+  'to',
 ] as const
 
 /**
@@ -36,10 +36,10 @@ export function eventQuery(filter: Filter): Partial<Filter> {
   return Object.fromEntries(givenFilters({ ...filter, type: [...types].join(',') }))
 }
 
-/** The same for the events of all ledgers, where other names are in use. */
+/** The same for the events of all ledgers, which have no filter by actor. */
 export function historyQuery(filter: Filter) {
-  const { since: from, until: to, actor: _, ...query } = eventQuery(filter)
-  return { ...query, ...(from && { from }), ...(to && { to }) }
+  const { actor: _, ...query } = eventQuery(filter)
+  return query
 }
 
 export type Entry = { event: HistoryEvent; time: string } | { expiry: Expiry; time: string }
@@ -58,12 +58,12 @@ type Known = {
 
 /** The entries that match the filter, newest first, of events that the service selected by it. */
 export function entriesOf(events: HistoryEvent[], { keys, filter, hasOlder, now }: Known): Entry[] {
-  const { person, actor, subject, requestId, since, until } = filter
+  const { person, actor, subject, requestId } = filter
   const types = typesOf(filter)
   const isChosen = (type: string) => types.length === 0 || types.includes(type)
   const oldest = hasOlder ? Date.parse(events.at(-1)?.time ?? '') : Number.NEGATIVE_INFINITY
-  const from = since === '' ? oldest : Math.max(oldest, Date.parse(since))
-  const to = until === '' ? now : Date.parse(until)
+  const from = filter.from === '' ? oldest : Math.max(oldest, Date.parse(filter.from))
+  const to = filter.to === '' ? now : Date.parse(filter.to)
   const expiries = expiriesOf(events, keys ?? [], now).filter(({ kid, time }) => {
     const at = Date.parse(time)
     return (subject === '' || subject.split(',').includes(kid)) && from <= at && at <= to

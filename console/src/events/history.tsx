@@ -218,7 +218,7 @@ function Filters({ ofAll, events, keys, filter, onChange }: FiltersProps) {
           value={optionOf(filter.subject, names.get(filter.subject))}
           onValue={(text) => onChange({ subject: subjectIn(text, names) })}
         />
-        {(['since', 'until'] as const).map((end) => (
+        {(['from', 'to'] as const).map((end) => (
           <TimeField
             key={end}
             label={`${capitalized(end)} (local time)`}
@@ -231,7 +231,7 @@ function Filters({ ofAll, events, keys, filter, onChange }: FiltersProps) {
         name="Time"
         presets={periods.map(({ label, from, to }) => ({
           label,
-          choose: () => onChange({ since: midnight(from), until: midnight(to) }),
+          choose: () => onChange({ from: midnight(from), to: midnight(to) }),
         }))}
       />
       {givenFilters(filter).length > 0 && (

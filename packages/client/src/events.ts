@@ -50,9 +50,9 @@ export type EventQuery = EventPosition & {
   /** Id of the subject. */
   subject?: string
   /** Only events from this time on (RFC 3339). */
-  since?: string
+  from?: string
   /** Only events before this time (RFC 3339). */
-  until?: string
+  to?: string
 }
 
 type EventOptions = CallOptions & EventQuery

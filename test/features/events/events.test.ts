@@ -186,16 +186,16 @@ describe('a filter', () => {
     }
   })
 
-  test('by time includes since and excludes until, in any time zone', async () => {
+  test('by time includes from and excludes to, in any time zone', async () => {
     const time = all[3]?.time ?? ''
-    const since = await read(`since=${time}`)
-    const until = await read(`until=${time}`)
-    expect(since.every((event) => event.time >= time)).toBe(true)
-    expect(until.every((event) => event.time < time)).toBe(true)
-    expect(since.length + until.length).toBe(all.length)
+    const later = await read(`from=${time}`)
+    const earlier = await read(`to=${time}`)
+    expect(later.every((event) => event.time >= time)).toBe(true)
+    expect(earlier.every((event) => event.time < time)).toBe(true)
+    expect(later.length + earlier.length).toBe(all.length)
     const elsewhere = new Date(Date.parse(time) + 7_200_000).toISOString().replace('Z', '+02:00')
-    expect(await read(`since=${encodeURIComponent(elsewhere)}`)).toEqual(since)
-    expect(await read(`since=${time}&until=${time}`)).toEqual([])
+    expect(await read(`from=${encodeURIComponent(elsewhere)}`)).toEqual(later)
+    expect(await read(`from=${time}&to=${time}`)).toEqual([])
   })
 
   test('examines a bounded number of events for each page, and links on from there', async () => {
@@ -242,10 +242,10 @@ test.each([
   ['type=key.create', 'type', 'Send "key.created"'],
   ['type=', 'type', '1 character or more'],
   ['type=key.created,', 'type', 'There is no event type of that name'],
-  ['since=yesterday', 'since', 'RFC 3339 time with a time zone'],
-  ['since=2026-02-30T00:00:00Z', 'since', 'RFC 3339'],
-  ['until=2026-01-01T00:00:00+02:00', 'until', 'Write + as %2B'],
-  ['since=2026-02-01T00:00:00Z&until=2026-01-01T00:00:00Z', 'until', 'Swap the two'],
+  ['from=yesterday', 'from', 'RFC 3339 time with a time zone'],
+  ['from=2026-02-30T00:00:00Z', 'from', 'RFC 3339'],
+  ['to=2026-01-01T00:00:00+02:00', 'to', 'Write + as %2B'],
+  ['from=2026-02-01T00:00:00Z&to=2026-01-01T00:00:00Z', 'to', 'Swap the two'],
   ['actor=a%00', 'actor', 'control characters'],
   ['subject=%00', 'subject', 'control characters'],
   [`subject=${'x'.repeat(1_001)}`, 'subject', 'no more than 1000'],

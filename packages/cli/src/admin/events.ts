@@ -83,8 +83,8 @@ async function showHistory(
   limit: number,
 ): Promise<void> {
   const { person, requestId } = flags
-  const { type, subject, since: from, until: to } = filtersIn(flags)
-  const found = historyOf(client, present({ person, requestId, type, subject, from, to }), limit)
+  const { actor: _, ...shared } = filtersIn(flags)
+  const found = historyOf(client, { ...present({ person, requestId }), ...shared }, limit)
   if (flags.jsonl === true) {
     for await (const event of found) await writeAll(terminal, `${JSON.stringify(event)}\n`)
     return
@@ -122,7 +122,7 @@ async function subjectOf(session: Session, { system }: EventFlags, ref: string):
 function filtersIn({ type, actor, subject, since, until }: EventFlags) {
   const from = since === undefined ? since : parseTimeOption(since, '--since', -1)
   const to = until === undefined ? until : parseTimeOption(until, '--until', -1)
-  return present({ type, actor, subject, since: from, until: to })
+  return present({ type, actor, subject, from, to })
 }
 
 /** Events per request. */

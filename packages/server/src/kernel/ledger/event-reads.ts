@@ -131,13 +131,13 @@ function inRange(events: Events, { after, before, limit, newestFirst }: Range): 
 
 function matchingEvents(
   events: Events,
-  { types, actor, since, until }: EventFilter,
+  { types, actor, from, to }: EventFilter,
   namesakes: readonly string[],
 ): Events {
   let matching = events
   if (types !== undefined) matching = matching.where('type', 'in', types)
-  if (since !== undefined) matching = matching.where('time', '>=', since)
-  if (until !== undefined) matching = matching.where('time', '<', until)
+  if (from !== undefined) matching = matching.where('time', '>=', from)
+  if (to !== undefined) matching = matching.where('time', '<', to)
   if (actor === undefined) return matching
   return matching.where(({ or, eb }) =>
     or([
@@ -239,8 +239,8 @@ interface EventFilter {
   /** Ids. */
   subjects?: readonly string[]
   /** ISO 8601: events from this time on, and before this time. */
-  since?: string
-  until?: string
+  from?: string
+  to?: string
 }
 
 /** A stretch of a ledger, between two revisions that it excludes. */

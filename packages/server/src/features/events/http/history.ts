@@ -11,17 +11,7 @@ import { readProjectNames } from '../../projects/reads.ts'
 import { HistoryEvent } from '../contract.ts'
 import { formatPlace, parsePlace, readRegistryHistory } from '../history.ts'
 import { toEvent } from '../operations.ts'
-import {
-  FromText,
-  idOrText,
-  Limit,
-  linkNext,
-  pageSize,
-  readFilters,
-  sharedFilters,
-  Text,
-  ToText,
-} from './query.ts'
+import { idOrText, Limit, linkNext, pageSize, readFilters, sharedFilters, Text } from './query.ts'
 
 const HistoryQuery = Query({
   project: Text(
@@ -37,8 +27,6 @@ const HistoryQuery = Query({
     'Only events of the request with this id.',
     '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71',
   ),
-  from: FromText,
-  to: ToText,
   after: Text(
     'Where the page begins: from the `Link` of the page before.',
     'MjAyNi0wNS0wMVQwMDowMDowMC4wMDBaIDAxOWFjOGYyLTZjMWUtN2Q1My1hMWIwLTVmMGU0YzlkMmI3MSA3',
@@ -66,11 +54,10 @@ export function historyRoute(app: App, kernel: Kernel): void {
     handler: async (request, reply) => {
       const { query } = request
       const { project, person, requestId, after, limit = pageSize } = query
-      const { start, end, ...shared } = readFilters(query, ['from', 'to'])
       const before = after === undefined ? undefined : parsePlace(after)
       if (after !== undefined && before === undefined) throw invalidAfter()
       const named = { project, person, requestId: requestId && idOrText(requestId) }
-      const filter = { ...shared, ...present({ ...named, from: start, to: end }) }
+      const filter = { ...readFilters(query), ...present(named) }
       const page = { limit, ...present({ before }) }
       const { events, next } = await readRegistryHistory(kernel, filter, page)
       if (next !== undefined) {

@@ -34,11 +34,10 @@ export const sharedFilters = {
     '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71',
     1_000,
   ),
+  from: Text('Only events from this time on (RFC 3339).', '2026-05-01T00:00:00Z'),
+  to: Text('Only events before this time (RFC 3339).', '2026-06-01T00:00:00Z'),
 }
 const maxSubjects = 20
-
-export const FromText = Text('Only events from this time on (RFC 3339).', '2026-05-01T00:00:00Z')
-export const ToText = Text('Only events before this time (RFC 3339).', '2026-06-01T00:00:00Z')
 
 export const Limit = Type.Optional(
   Type.Integer({
@@ -79,21 +78,18 @@ export const EventQuery = Query({
     'Only events by this actor: the id of an API key, session or access rule; the name of an API key, command or person; or the subject of a person or workload.',
     'deploy pipeline',
   ),
-  since: FromText,
-  until: ToText,
 })
 export type EventQuery = Static<typeof EventQuery>
 
 /** Throws `invalid_request` as `readFilters` does. */
 export function readEventQuery(query: EventQuery): HistoryRequest {
   const { after = '', before, order, limit = pageSize, actor } = query
-  const { start, end, ...shared } = readFilters(query, ['since', 'until'])
   return {
     after: parsePosition(after) ?? ledgerStart,
     before: before === undefined ? undefined : parsePosition(before),
     limit,
     newestFirst: order === 'desc',
-    filter: { ...shared, ...present({ actor, since: start, until: end }) },
+    filter: { ...readFilters(query), ...present({ actor }) },
   }
 }
 
@@ -102,18 +98,15 @@ export function requireUnfiltered({ before, order }: EventQuery, { filter }: His
   if (before === undefined && order === undefined && Object.keys(filter).length === 0) return
   throw new PubringError(
     'invalid_request',
-    'A stream has all events from `after` on, in order: leave out before, order, type, actor, subject, since and until, and choose from what it sends.',
+    'A stream has all events from `after` on, in order: leave out before, order, type, actor, subject, from and to, and choose from what it sends.',
   )
 }
 
 /**
- * Reads the types, the subjects, and the range of times between the parameters of these names. Throws
- * `invalid_request` with all faults, also for control characters in any parameter.
+ * Reads the types, the subjects and the range of times. Throws `invalid_request` with all faults, also
+ * for control characters in any parameter.
  */
-export function readFilters<End extends string>(
-  query: { [Name in End | 'type' | 'subject']?: string },
-  ends: readonly [End, End],
-) {
+export function readFilters(query: { [Name in keyof typeof sharedFilters]?: string }) {
   const faults: FieldError[] = []
   const fault = (parameter: string, code: string, detail: string) => {
     faults.push({ parameter, code, detail })
@@ -128,16 +121,16 @@ export function readFilters<End extends string>(
     const detail = `subject has ${subjects.size} ids. Send at most ${maxSubjects} ids at a time.`
     fault('subject', 'too_many', detail)
   }
-  const [start, end] = ends.map((parameter) => {
-    const text: string | undefined = query[parameter]
+  const [from, to] = (['from', 'to'] as const).map((parameter) => {
+    const text = query[parameter]
     const ms = text === undefined ? undefined : parseTimeMs(text)
     if (ms !== undefined && ms < year10000) return isoTime(ms)
     if (text === undefined) return undefined
     const form = 'an RFC 3339 time with a time zone, such as 2027-05-01T12:00:00Z'
     return fault(parameter, 'time_invalid', `${parameter} must be ${form}. Write + as %2B.`)
   })
-  if (start !== undefined && end !== undefined && start > end) {
-    fault(ends[1], 'out_of_range', `${ends[1]} lies before ${ends[0]}. Swap the two.`)
+  if (from !== undefined && to !== undefined && from > to) {
+    fault('to', 'out_of_range', 'to lies before from. Swap the two.')
   }
   for (const [parameter, text] of Object.entries(query)) {
     // PostgreSQL rejects NUL.
@@ -148,8 +141,8 @@ export function readFilters<End extends string>(
   return present({
     types: names && [...new Set(names)],
     subjects: ids && [...subjects],
-    start,
-    end,
+    from,
+    to,
   })
 }
 
