@@ -116,10 +116,7 @@ async function readFlags(terminal: Terminal, flags: RuleFlags) {
   })
 }
 
-async function readJwks(
-  file: string,
-  terminal: Terminal,
-): Promise<{ keys: Record<string, unknown>[] }> {
+async function readJwks(file: string, terminal: Terminal) {
   const text = await readText(file, terminal)
   if (findSecret(text) !== undefined) throw privateKeyFile(file, Buffer.from(text))
   const value = parseJson(text)

@@ -15,10 +15,7 @@ function parseDuration(text: string): number | undefined {
   return digits === undefined ? undefined : Number(digits) * (millisecondsPerUnit[unit] ?? 0)
 }
 
-/**
- * Seconds, from a duration between two others: `0`, `90s`, `5m` or `1h`. Throws a usage error that names the
- * option.
- */
+/** Seconds, from a duration such as `0`, `90s` or `5m` between two others. Throws a usage error that names the option. */
 export function parseDurationOption(
   text: string,
   option: string,

@@ -26,7 +26,7 @@ const minIntegers = 6
 
 /**
  * Whether a private key structure begins at an offset, even if cut off or in BER: PKCS#8 (RFC 5958),
- * PKCS#1 (RFC 8017 A.1.2), SEC 1 (RFC 5915), encrypted PKCS#8 or PKCS#12. More lenient than any
+ * PKCS#1 (RFC 8017 A.1.2), SEC 1 (RFC 5915), encrypted PKCS#8, or PKCS#12 that may hold one. More lenient than any
  * parser, so that it misses no private key that a parser could read.
  */
 export function isPrivateKeyAt(bytes: Uint8Array, at: number): boolean {
@@ -39,7 +39,9 @@ export function isPrivateKeyAt(bytes: Uint8Array, at: number): boolean {
   const version = bytes[first.start]
   const second = headerAt(bytes, first.end)
   if (second === undefined || version === undefined || second.end > outer.end) return false
-  if (version === 3) return isPkcs12(bytes, second) && !isCertificateStore(bytes, at)
+  if (version === 3 && second.tag === sequence) {
+    return isNamed(bytes, second, pkcs7) && !isCertificateStore(bytes, at)
+  }
   if (version > 1) return false
   if (isOctetString(second)) return version === 1 && lengthOf(second) >= 8
   if (second.tag === sequence) return isPkcs8(bytes, second)
@@ -61,16 +63,10 @@ function isPkcs1(bytes: Uint8Array, outer: Header, second: Header): boolean {
 }
 
 function isEncrypted(bytes: Uint8Array, outer: Header, algorithm: Header): boolean {
-  const name = headerAt(bytes, algorithm.start)
-  if (name?.tag !== objectIdentifier || algorithm.end > outer.end) return false
+  const isPasswordBased = [pkcs5, pkcs12Pbe].some((name) => isNamed(bytes, algorithm, name))
+  if (!isPasswordBased || algorithm.end > outer.end) return false
   const data = headerAt(bytes, algorithm.end)
-  const isPasswordBased =
-    startsWith(bytes, name.start, pkcs5) || startsWith(bytes, name.start, pkcs12Pbe)
-  return isPasswordBased && (data === undefined || isOctetString(data))
-}
-
-function isPkcs12(bytes: Uint8Array, content: Header): boolean {
-  return content.tag === sequence && isNamed(bytes, content, pkcs7)
+  return data === undefined || isOctetString(data)
 }
 
 /** Whether the first element of a structure is an object identifier that begins like this. */
