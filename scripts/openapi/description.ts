@@ -21,7 +21,10 @@ project, also if the API key may not see it), 403 (the role), then 415, 413 and 
 
 Errors are problem details (RFC 9457); compare their \`code\`. A path that is not described here
 is 404 \`route_not_found\`; an unsupported method is 405 \`method_not_allowed\` with \`Allow\`. HEAD
-works wherever GET does.`
+works wherever GET does.
+
+Later releases may add members to responses, and values to their enumerations: accept those that
+you do not know.`
 
 /** The groups of the operations, and what their paths begin with, `/v1` and the project aside. */
 const groups: Readonly<Record<string, RegExp>> = {
