@@ -442,6 +442,14 @@ openssl req -in csr.pem -pubkey -noout`)
     expect(fault.detail).toContain(advice)
   })
 
+  test('a hybrid point in any layout', () => {
+    const text = fixture('keys/ec/p256-hybrid.pem')
+    const intended = derOf(text).fill(4, -65, -64)
+    for (const layout of [text, ...layoutsOf(text)]) {
+      expectKey(layout, intended, 'ec_point_format_unsupported')
+    }
+  })
+
   test('a bare EC point as PUBLIC KEY', () => {
     const point = spki.subarray(-65)
     for (const text of [pem(point), pem(point, 'RSA PUBLIC KEY')]) {

@@ -13,7 +13,8 @@ export const commands = {
   /** Extracts the public key from a private one. */
   exportPublic: 'openssl pkey -in private.pem -pubout',
   exportPublicMlDsa: `node -p "crypto.createPublicKey(fs.readFileSync('private.pem')).export({type: 'spki', format: 'pem'})"`,
-  uncompressPoint: 'openssl ec -pubin -in key.pem -pubout -conv_form uncompressed',
+  /** Its input is DER. */
+  uncompressPoint: 'openssl ec -pubin -inform DER -pubout -conv_form uncompressed',
   /** Extracts a public key with a named curve, from a private one with explicit parameters. */
   exportNamedCurve: 'openssl ec -in private.pem -pubout -param_enc named_curve',
   convertDer: 'openssl pkey -pubin -inform DER -in key.der -pubout',

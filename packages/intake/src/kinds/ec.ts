@@ -52,7 +52,7 @@ function examinePoint(curve: JoseCurve, point: Uint8Array): Examination {
     const shown = format.toString(16).padStart(2, '0')
     const isHybrid = format === 0x06 || format === 0x07
     const remedy = isHybrid
-      ? `Convert it to 04: ${commands.uncompressPoint}`
+      ? `Convert it to 04: ${commands.decodePem('key.pem')} | ${commands.uncompressPoint}`
       : `Export the key again: ${commands.exportPublic}`
     const detail = `The point has the unsupported format ${shown}. ${remedy}`
     return { faults: [{ code: 'ec_point_format_unsupported', detail }] }
