@@ -7,7 +7,7 @@ import { waitFor } from '../support/waiting.ts'
 
 const server = await startWorkloadApp()
 const url = await server.listen()
-const admin = createClient({ url, credentials: server.admin })
+const admin = createClient({ url, apiKey: server.admin })
 const rule = await server.rule()
 
 const project = 'payments'
@@ -41,6 +41,12 @@ test('a token is exchanged when an API key is first needed, once for all that ne
   expect(await Promise.all(calls)).toHaveLength(5)
   expect(await client.apiKeys.self()).toMatchObject({ role: 'writer', name: 'orders, deploy' })
   expect({ tokens: counts.tokens, keys: sent.size }).toEqual({ tokens: 1, keys: 1 })
+})
+
+test('an API key comes before a token, as on the command line', async () => {
+  const { client, counts, sent } = workload({ apiKey: server.admin })
+  await client.keys.list(project)
+  expect({ tokens: counts.tokens, sent: [...sent] }).toEqual({ tokens: 0, sent: [server.admin] })
 })
 
 test('an API key is renewed while the last one is still valid, and used meanwhile', async () => {

@@ -25,14 +25,13 @@ const renewAfter = 0.8
  * and before the last one expires, while it is still in use.
  */
 export function createCredentials(
-  { apiKey, credentials = apiKey, accessRule }: ClientOptions,
+  { apiKey, credentials: source, accessRule }: ClientOptions,
   exchange: (request: { token: string; rule?: string }) => Promise<TokenExchangeResponse>,
 ): Credentials {
-  if (typeof credentials !== 'function') {
-    const fixed = credentials === undefined ? undefined : normalizeApiKey(credentials)
+  if (apiKey !== undefined || source === undefined) {
+    const fixed = apiKey === undefined ? undefined : normalizeApiKey(apiKey)
     return { apiKey: async () => fixed, replace: () => false }
   }
-  const source = credentials
   let issued: Issued | undefined
   const shared = !isRequestBound()
 

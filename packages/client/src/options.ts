@@ -10,11 +10,11 @@ export type ClientOptions = {
   /** Sent as `X-Api-Key`, only to `url`. Surrounding white space is removed. */
   apiKey?: string | undefined
   /**
-   * An API key, as in `apiKey`; or a function that returns the token that a platform gives its
-   * workloads, a JWT. The client exchanges it for an API key of minutes when it first needs one, again
-   * before that expires, and once more if the service rejects it.
+   * Returns the token that a platform gives its workloads, a JWT; not used beside `apiKey`. The client
+   * exchanges it for an API key of minutes when it first needs one, again before that expires, and
+   * once more if the service rejects it.
    */
-  credentials?: string | (() => string | Promise<string>) | undefined
+  credentials?: (() => string | Promise<string>) | undefined
   /** Id of the access rule to exchange tokens under. Needed only if several accept them. */
   accessRule?: string | undefined
   /** Time limit of one attempt in milliseconds, including its body. Default: 30,000. */

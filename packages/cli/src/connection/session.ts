@@ -59,8 +59,7 @@ export async function withConnection(
 }
 
 export function createSession(terminal: Terminal, connection: Connection): Session {
-  const { url, timeoutMs, accessRule, renewedProfile } = connection
-  const credentials = credentialsOf(connection, terminal)
+  const { url, apiKey, timeoutMs, accessRule, renewedProfile } = connection
   const clock = createServerClock()
   const options: ClientOptions = {
     url,
@@ -73,7 +72,7 @@ export function createSession(terminal: Terminal, connection: Connection): Sessi
         ? clock.fetch
         : renewingFetch(terminal.env, renewedProfile, { url, send: clock.fetch }),
     userAgent: userAgent(),
-    ...present({ credentials, accessRule }),
+    ...present({ apiKey, credentials: credentialsOf(connection, terminal), accessRule }),
   }
   return {
     ...connection,
@@ -85,9 +84,9 @@ export function createSession(terminal: Terminal, connection: Connection): Sessi
   }
 }
 
-/** The API key, or the function that reads the token to exchange for one. */
-function credentialsOf({ apiKey, idToken }: Connection, terminal: Terminal) {
-  if (apiKey !== undefined || idToken === undefined) return apiKey
+/** Reads the token to exchange for an API key. */
+function credentialsOf({ idToken }: Connection, terminal: Terminal) {
+  if (idToken === undefined) return undefined
   let isFirst = true
   return async () => {
     const token = await idToken.read()
