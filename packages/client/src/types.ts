@@ -1069,7 +1069,7 @@ export type Problem = {
   /** `project_name_taken`: when a name is free that another project gave up. */
   heldUntil?: string
   /** `log_ended`: when the next log was started. */
-  ended?: string
+  endTime?: string
   /** `log_ended`: the address of the next log. */
   next?: string
 }

@@ -315,7 +315,7 @@ export const errorTable = {
     status: 410,
     title: 'This log was restarted with another key',
     advice:
-      'It goes on at `next`, with another verifier key, since `ended`. Ask the operator why: proofs from before stay valid, and the last checkpoint shows what the log had.',
+      'It goes on at `next`, with another verifier key, since `endTime`. Ask the operator why: proofs from before stay valid, and the last checkpoint shows what the log had.',
   },
   log_stopped: {
     status: 409,
@@ -359,7 +359,7 @@ export type FieldError = NonNullable<Problem['errors']>[number]
 
 /** Additional members of an error response. */
 export interface ErrorExtras
-  extends Pick<Problem, 'errors' | 'kid' | 'limit' | 'heldUntil' | 'ended' | 'next'> {
+  extends Pick<Problem, 'errors' | 'kid' | 'limit' | 'heldUntil' | 'endTime' | 'next'> {
   /** Seconds; becomes `Retry-After`. */
   retryAfter?: number
   /** `method_not_allowed`: the allowed methods. */

@@ -232,7 +232,7 @@ test('a log that is restarted with a new key has another address; the one before
     expect(ended.json(), path).toMatchObject({
       status: 410,
       code: 'log_ended',
-      ended: expect.stringMatching(/^\d{4}-.*Z$/),
+      endTime: expect.stringMatching(/^\d{4}-.*Z$/),
       next: `https://keys.example.com/base${treePath()}`,
     })
     expect(ended.headers['cache-control']).toBe('no-store')

@@ -259,7 +259,7 @@ export const Problem = component('Problem', 'An error (RFC 9457).', {
   heldUntil: Type.Optional(
     text('`project_name_taken`: when a name is free that another project gave up.'),
   ),
-  ended: Type.Optional(text('`log_ended`: when the next log was started.')),
+  endTime: Type.Optional(text('`log_ended`: when the next log was started.')),
   next: Type.Optional(text('`log_ended`: the address of the next log.')),
 })
 export type Problem = Static<typeof Problem>

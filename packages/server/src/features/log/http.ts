@@ -127,12 +127,12 @@ function publicFiles(app: App, { store: { reader }, config }: Kernel): void {
   async function treeOf({ id = '' }: FileParams): Promise<Tree | undefined> {
     const tree = /^[0-9a-f]{8}$/.test(id) ? await readTree(reader, id) : undefined
     if (tree?.endTime === undefined) return tree
-    const { endTime: ended, nextOrigin = '' } = tree
+    const { endTime, nextOrigin = '' } = tree
     const next = `${new URL(config.publicUrl).protocol}//${nextOrigin}`
     const start = (await readStarts(reader)).find(({ origin }) => origin === nextOrigin)
     const size = start?.previousSize === undefined ? '' : `, after ${start.previousSize} entries,`
-    const detail = `This log ended at ${ended}${size} and was restarted with another key. It goes on at ${next}: ask the operator why, and for its verifier key.`
-    throw new PubringError('log_ended', detail, { ended, next })
+    const detail = `This log ended at ${endTime}${size} and was restarted with another key. It goes on at ${next}: ask the operator why, and for its verifier key.`
+    throw new PubringError('log_ended', detail, { endTime, next })
   }
   fileRoute(app, '/log/checkpoint', {
     schema: {

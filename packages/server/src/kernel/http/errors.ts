@@ -195,10 +195,10 @@ export function renderProblem(
 ): RenderedError {
   const { code, message: detail, extras } = error
   const { status, title } = errorTable[code]
-  const { allow, retryAfter, errors, kid, limit, heldUntil, ended, next } = extras
+  const { allow, retryAfter, errors, kid, limit, heldUntil, endTime, next } = extras
   const problem = { type: problemType(publicUrl, code), title, status, detail, code, requestId }
   // JSON has none of the members that are undefined.
-  const members: ProblemMembers = { ...problem, errors, kid, limit, heldUntil, ended, next }
+  const members: ProblemMembers = { ...problem, errors, kid, limit, heldUntil, endTime, next }
   const body = JSON.stringify(members)
   return {
     status,
