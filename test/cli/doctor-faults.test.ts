@@ -181,13 +181,13 @@ const situations: Situation[] = [
   ],
   [
     'the folder of the signed checkpoints of the log cannot be written',
-    { PUBRING_LOG_KEY_FILE: logKey, PUBRING_LOG_STATE: '/none/checkpoints' },
-    failed('log key', /^this user cannot write to \/none, .*: set PUBRING_LOG_STATE$/),
+    { PUBRING_LOG_KEY_FILE: logKey, PUBRING_LOG_STATE_FILE: '/none/checkpoints' },
+    failed('log key', /^this user cannot write to \/none, .*: set PUBRING_LOG_STATE_FILE$/),
   ],
   [
     'the same folder, before the first start has made a key',
-    { PUBRING_LOG_STATE: '/none/checkpoints' },
-    failed('log key', /^this user cannot write to \/none, .*: set PUBRING_LOG_STATE$/),
+    { PUBRING_LOG_STATE_FILE: '/none/checkpoints' },
+    failed('log key', /^this user cannot write to \/none, .*: set PUBRING_LOG_STATE_FILE$/),
   ],
   [
     'other users can read a secret',

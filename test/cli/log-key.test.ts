@@ -68,12 +68,12 @@ test('the checkpoints of a key in a folder that is read-only have a place of the
   created()
   const key = join(folder, 'new/pubring.db.log-key')
   rememberPrivateKey(readFileSync(key, 'utf8'))
-  const logState = join(folder, 'state.json')
-  const config = { databaseUrl: 'postgres://db', logKeyFile: key, logState }
+  const logStateFile = join(folder, 'state.json')
+  const config = { databaseUrl: 'postgres://db', logKeyFile: key, logStateFile }
   expect(openLogSigner(config, { create: false })?.record('example.com/log', note(5))).toBe(true)
-  expect(readFileSync(logState, 'utf8')).toContain('example.com/log')
+  expect(readFileSync(logStateFile, 'utf8')).toContain('example.com/log')
   expect(existsSync(`${key}.checkpoints`)).toBe(false)
-  const lost = { ...config, logState: join(folder, 'none/state.json') }
+  const lost = { ...config, logStateFile: join(folder, 'none/state.json') }
   const signer = openLogSigner(lost, { create: false })
   expect(() => signer?.record('example.com/log', note(5))).toThrow('ENOENT')
 })

@@ -62,7 +62,7 @@ spec:
         {{- if .Values.log.keySecret.name }}
         - name: PUBRING_LOG_KEY_FILE
           value: /run/secrets/log/{{ .Values.log.keySecret.key }}
-        - name: PUBRING_LOG_STATE
+        - name: PUBRING_LOG_STATE_FILE
           value: {{ if .Values.postgres.url }}/log-state{{ else }}/data{{ end }}/pubring.checkpoints
         {{- end }}
         {{- range $name, $value := .Values.settings }}

@@ -30,7 +30,7 @@ import { readNamed } from './blocklist.ts'
 /** A process that holds the file for longer was killed. */
 const maxWriteMs = 10_000
 
-type KeyConfig = Pick<Config, 'databaseUrl' | 'logKeyFile' | 'logState'>
+type KeyConfig = Pick<Config, 'databaseUrl' | 'logKeyFile' | 'logStateFile'>
 
 /** The configured file, or the one beside the SQLite database; undefined if there is none. */
 export function logKeyFile({ databaseUrl, logKeyFile }: KeyConfig): string | undefined {
@@ -41,7 +41,7 @@ export function logKeyFile({ databaseUrl, logKeyFile }: KeyConfig): string | und
 /** The file of the signed checkpoints: the configured one, or the one beside the key. */
 export function logStateFile(config: KeyConfig): string | undefined {
   const file = logKeyFile(config)
-  return config.logState ?? (file && `${file}.checkpoints`)
+  return config.logStateFile ?? (file && `${file}.checkpoints`)
 }
 
 /**

@@ -65,9 +65,9 @@ export const machineChecks = {
     if (file === undefined) return 'none: this server signs no checkpoints of the log'
     const isMissing = openLogSigner(config, { create: false }) === undefined
     const folder = dirname(resolve(logStateFile(config) ?? file))
-    if (!(isMissing && config.logState === undefined) && !isWritable(folder)) {
+    if (!(isMissing && config.logStateFile === undefined) && !isWritable(folder)) {
       throw new Error(
-        `this user cannot write to ${folder}, where the signed checkpoints of the log are stored: set PUBRING_LOG_STATE`,
+        `this user cannot write to ${folder}, where the signed checkpoints of the log are stored: set PUBRING_LOG_STATE_FILE`,
       )
     }
     return isMissing ? `there is no ${file} yet: pubring serve creates it` : file

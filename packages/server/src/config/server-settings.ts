@@ -173,7 +173,7 @@ export const settings = named({
     text,
     'File with the Ed25519 private key (PEM) that signs the checkpoints of the log. Default: beside an SQLite database, where the first start creates it; none for PostgreSQL.',
   ),
-  logState: setting(
+  logStateFile: setting(
     text,
     'File in which the server stores the last signed checkpoints of the log before it publishes them, in a folder that it can write to. Default: beside the key of the log.',
   ),
@@ -215,7 +215,7 @@ type Optional =
   | 'databaseReplicaUrl'
   | 'blocklist'
   | 'logKeyFile'
-  | 'logState'
+  | 'logStateFile'
   | 'metricsPort'
   | 'outboundCaFile'
   | 'outboundProxy'

@@ -9,9 +9,9 @@ export const faults = {
   other_key:
     'The log belongs to another signing key. Put its key file back, or restart the log with this one: pubring log restart.',
   not_stored:
-    'The file of signed checkpoints cannot be written, and only what it has is published. Free space, or set PUBRING_LOG_STATE to a file in a folder that the server can write to.',
+    'The file of signed checkpoints cannot be written, and only what it has is published. Free space, or set PUBRING_LOG_STATE_FILE to a file in a folder that the server can write to.',
   checkpoints_missing:
-    'The file of signed checkpoints (PUBRING_LOG_STATE, or beside the key) is missing, so the log could fork unnoticed. Put it back, or restart the log with a new key: pubring log restart.',
+    'The file of signed checkpoints (PUBRING_LOG_STATE_FILE, or beside the key) is missing, so the log could fork unnoticed. Put it back, or restart the log with a new key: pubring log restart.',
   diverged:
     'The log does not extend a checkpoint that was signed before: the database was restored, or a fail-over has lost changes. Bring back a database that has the lost entries, or restart the log with a new key: pubring log restart.',
   contradicted:
