@@ -117,8 +117,8 @@ Results go to standard output; messages, hints, questions, progress and errors g
   every command accepts. \`NO_COLOR\` turns colors off.
 - **In a pipe**, a list is one line per item: whole values, separated by tabs, in the order that the help of the command
   gives. A command that creates something prints its id (for an API key, its secret).
-- **\`--json\`** prints one document in the shapes of the API (\`/docs\`), and a key's id as \`kid\` too. Deletions print
-  \`{"deleted": ID}\`.
+- **\`--json\`** prints one document in the shapes of the API (\`/docs\`), and a key's id as \`kid\` too: an object for one key,
+  a list if several are named. Deletions print \`{"deleted": ID}\`.
 
 An error is one line and lines that start with \`hint:\`; with \`--json\`, a document with \`code\`, \`detail\`, \`hints\`,
 \`exitCode\`, and \`status\`, \`requestId\` and \`errors\` from the server.
