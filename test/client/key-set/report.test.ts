@@ -100,7 +100,7 @@ test('a report that fails is an error for the service, and tokens are accepted a
 })
 
 test.each<[string, string, KeySetOptions]>([
-  ['an interval below a minute', '/v1/projects/p', { report: { ...report, interval: 59_999 } }],
+  ['more than one report a minute', '/v1/projects/p', { report: { ...report, every: 59_999 } }],
   ['no background', '/v1/projects/p', { report, background: false }],
   ['the key set of another service', '/jwks.json', { report }],
 ])('with %s it is an invalid option', (_what, path, options) => {

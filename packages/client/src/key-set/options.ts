@@ -57,7 +57,7 @@ export type ReportOptions = {
   /** A client with an API key of the role `reader`. */
   client: { keyUses: Pick<Client['keyUses'], 'report'> }
   /** Milliseconds between two reports. Default: 3,600,000; minimum: 60,000. `close()` sends the last one. */
-  interval?: number
+  every?: number
   /** Called with the error of a report, which is sent again later. */
   onError?: (error: unknown) => void
 }

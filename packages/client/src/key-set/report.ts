@@ -34,9 +34,8 @@ type Token = { protected: string; payload: string; signature: string }
  * the uses.
  */
 export function createUseReporter(keySetUrl: string, options: ReportOptions) {
-  const { as: reporter, client, interval = defaultIntervalMs, onError } = options
-  if (!(interval >= minIntervalMs))
-    throw invalid(`report.interval must be at least ${minIntervalMs} ms.`)
+  const { as: reporter, client, every = defaultIntervalMs, onError } = options
+  if (!(every >= minIntervalMs)) throw invalid(`report.every must be at least ${minIntervalMs} ms.`)
   const [, project] = /\/projects\/([^/]+)\/\.well-known\//.exec(keySetUrl) ?? []
   if (project === undefined) throw invalid('With report, the address must be that of a project.')
   const uses = new Map<string, Use>()
@@ -50,7 +49,7 @@ export function createUseReporter(keySetUrl: string, options: ReportOptions) {
     const newest = [...uses].sort(([, one], [, other]) => other.timeMs - one.timeMs)
     const body = {
       reporter,
-      interval: Math.ceil(interval / 1_000),
+      interval: Math.ceil(every / 1_000),
       uses: newest.slice(0, maxUses).map(([kid, { timeMs, exp }]) => ({
         kid,
         lastTime: new Date(timeMs).toISOString(),
@@ -59,13 +58,13 @@ export function createUseReporter(keySetUrl: string, options: ReportOptions) {
     }
     try {
       await client.keyUses.report(project ?? '', body, { retries: 0 })
-      return interval
+      return every
     } catch (error) {
       // Another process reports under the same name.
       const { code, retryAfter = 0 } = Object(error)
       if (code === 'rate_limited') return retryAfter * 1_000 + Math.random() * minIntervalMs
       onError?.(error)
-      return Math.min(interval, 5 * minIntervalMs)
+      return Math.min(every, 5 * minIntervalMs)
     }
   }
   async function run(): Promise<void> {
