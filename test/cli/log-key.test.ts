@@ -73,6 +73,8 @@ test('the checkpoints of a key in a folder that is read-only have a place of the
   expect(openLogSigner(config, { create: false })?.record('example.com/log', note(5))).toBe(true)
   expect(readFileSync(logStateFile, 'utf8')).toContain('example.com/log')
   expect(existsSync(`${key}.checkpoints`)).toBe(false)
+  const endless = openLogSigner({ ...config, logStateFile: '/dev/zero' }, { create: false })
+  expect(endless?.newest).toThrow(/EFBIG|too large/)
   const lost = { ...config, logStateFile: join(folder, 'none/state.json') }
   const signer = openLogSigner(lost, { create: false })
   expect(() => signer?.record('example.com/log', note(5))).toThrow('ENOENT')

@@ -23,7 +23,12 @@ import type { Config } from '@pubring/server/config/server-settings'
 import { readCheckpoint } from '@pubring/server/features/log/signing'
 import type { LogSigner } from '@pubring/server/kernel/context'
 import { isPostgres, sqliteFileOf } from '@pubring/server/kernel/storage/open'
-import { makePrivateFolder, moveIntoPlace, syncToDisk } from '@pubring/server/runtime/files'
+import {
+  makePrivateFolder,
+  moveIntoPlace,
+  readBounded,
+  syncToDisk,
+} from '@pubring/server/runtime/files'
 import { isObject, parseJson } from '@pubring/server/runtime/json'
 import { readNamed } from './blocklist.ts'
 
@@ -109,7 +114,7 @@ function createSignedCheckpoints(
   const next = `${file}.new`
   function read(): Record<string, string> {
     if (!existsSync(file)) return {}
-    const content = parseJson(readFileSync(file, 'utf8'))
+    const content = parseJson(readBounded(file).toString())
     if (isObject(content)) return content as Record<string, string>
     throw new Error(
       `${file} is damaged. Restore it, or remove it and restart the log with a new key.`,
