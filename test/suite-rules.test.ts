@@ -29,6 +29,10 @@ const bounds =
 const durations =
   /performance\.now|cpuUsage|\bcost\(|Date\.now\(\) - |\belapsed|\btook\b|(?<!\.)\bslowest\b|\.ms\b|[a-z]Ms\b|\btimes\b/
 
+/** Reads a page once. A check that something is absent or empty must not wait until it is. */
+const earlyReads =
+  /expect\(\s*await [^\n]*\.(?:all(?:TextContents|InnerTexts)\(\)|(?:textContent|innerText|inputValue|getAttribute|count)\([^()\n]*\),?\s*\)\s*\.(?!not\b|toBe\((?:''|0)\)|toBeLessThan))/g
+
 const rules: Rule[] = [
   {
     name: 'a fixed sleep of half a second or more',
@@ -63,11 +67,8 @@ const rules: Rule[] = [
       ),
   },
   {
-    name: 'texts of a page that are compared before they may be there',
-    find: (text) =>
-      matches(text, /expect\(await [^\n]*\.all(?:TextContents|InnerTexts)\(\)/g).map(
-        ({ found }) => found,
-      ),
+    name: 'what a page shows, compared before it may be there',
+    find: (text) => matches(text, earlyReads).map(({ found }) => found),
   },
 ]
 
@@ -109,6 +110,9 @@ test.each([
   ['describe.only("this", () => {})', 3],
   ['test("flaky", { retry: 2 }, () => {})', 3],
   ["expect(await items.allTextContents()).toEqual(['Delete'])", 4],
+  ["expect(await label.inputValue()).toBe('winter')", 4],
+  ["expect(await link.getAttribute('href')).toContain('#')", 4],
+  ['expect(await rows().count()).toBe(1)', 4],
 ])('the rules find %j', (sample, index) => {
   expect(rules.map(({ find }) => find(sample).length > 0).indexOf(true)).toBe(index)
 })
@@ -120,6 +124,8 @@ test.each([
   'expectWithin(1_000, performance.now() - began)',
   'expect(response.ms).toBeLessThan(15_000)',
   'await expect.poll(read, { interval: 5 }).toBe(1)',
+  "expect(await secret.inputValue()).toBe('')",
+  'expect(await alerts.count()).toBe(0)',
 ])('the rules allow %j', (sample) => {
   expect(rules.flatMap(({ find }) => find(sample))).toEqual([])
 })

@@ -109,7 +109,7 @@ test('a pasted token is checked step by step, and kept nowhere', async () => {
   const quoted = JSON.stringify(tokenWith({ environment: 'staging' }))
   await check(quoted, 'The rule refuses this token')
   const failed = dialog.locator('[data-step=failed]')
-  expect(await failed.textContent()).toMatch(/conditions.*environment/)
+  await expect.poll(() => failed.textContent()).toMatch(/conditions.*environment/)
   const token = tokenWith({ environment: 'production' })
   await check(token, 'The rule would exchange this token')
   expect(await dialog.locator('[data-step=failed]').count()).toBe(0)
@@ -133,14 +133,16 @@ test('without the keys of the issuer, a token is compared with the conditions al
     tokenWith({ environment: 'staging', iss: otherIssuer }),
     'The rule refuses this token',
   )
-  expect(await dialog.locator('[data-step=failed]').textContent()).toMatch(/conditions/)
+  await expect.poll(() => dialog.locator('[data-step=failed]').textContent()).toMatch(/conditions/)
   await check(
     tokenWith({ environment: 'production', iss: otherIssuer }),
     'All but the signature was checked',
   )
   const skipped = dialog.getByRole('listitem').filter({ hasText: 'A key of the issuer verifies' })
-  expect(await skipped.getAttribute('data-step')).toBe('not compared')
-  expect(await skipped.textContent()).toContain('The signature was not checked. The keys')
+  await expect.poll(() => skipped.getAttribute('data-step')).toBe('not compared')
+  await expect
+    .poll(() => skipped.textContent())
+    .toContain('The signature was not checked. The keys')
 })
 
 test('all that can change of a rule for workloads is edited in one form', async () => {
@@ -211,7 +213,7 @@ test('a rule for people is made, changed, and checked by claims', async () => {
   await page.keyboard.press('Escape')
   await dialog.waitFor({ state: 'detached' })
   await row.getByRole('button', { name: 'Edit payments' }).click()
-  expect(await dialog.getByLabel('Value 1').inputValue()).toBe('platform')
+  await expect.poll(() => dialog.getByLabel('Value 1').inputValue()).toBe('platform')
   await dialog.getByLabel('Value 1').fill('payments')
   await dialog.getByText('Admin', { exact: true }).click()
   await dialog.getByRole('button', { name: 'Save' }).click()
@@ -219,6 +221,6 @@ test('a rule for people is made, changed, and checked by claims', async () => {
   const check = await openCheck(page, 'payments')
   await check('{"groups": ["platform"]}', 'The rule does not apply to this person')
   const failed = dialog.locator('[data-step=failed]')
-  expect(await failed.textContent()).toMatch(/conditions.*groups/)
+  await expect.poll(() => failed.textContent()).toMatch(/conditions.*groups/)
   await check('{"groups": ["payments"]}', 'They have the role admin while they are signed in.')
 })

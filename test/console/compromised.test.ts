@@ -41,7 +41,7 @@ test('a key whose private half was submitted is compromised in every view, and o
 
   await go(`/projects/${project.id}/keys`)
   await rows().first().waitFor()
-  expect(await rows().first().textContent()).toContain('leaked')
+  await expect.poll(() => rows().first().textContent()).toContain('leaked')
   await status.getByText('Replace it and deactivate it now').waitFor()
   await page.getByRole('button', { name: 'Compromised' }).click()
   await expect.poll(() => rows().count()).toBe(1)

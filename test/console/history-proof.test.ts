@@ -92,8 +92,8 @@ test('a history says what the log has, and is verified and exported in the brows
   await verify(page)
   await page.getByText('Verified: events 1 to 4').waitFor()
   const result = page.getByRole('alert')
-  expect(await result.textContent()).toContain('has event 3 since')
-  expect(await result.textContent()).toContain(`${verifierKey}, which this server named`)
+  await expect.poll(() => result.textContent()).toContain('has event 3 since')
+  await expect.poll(() => result.textContent()).toContain(`${verifierKey}, which this server named`)
   expect(await accessibilityViolations(page)).toEqual([])
   const other = await createSigner(verifierKey.replace(/\+.*/, ''))
   for (const [key, text] of [
@@ -133,7 +133,7 @@ test('a history that was altered, cut off or exchanged is called broken', async 
     await verify(page)
     const result = page.getByRole('alert')
     await result.getByText(reason).waitFor()
-    expect(await result.textContent()).toContain('Broken: this history contradicts')
+    await expect.poll(() => result.textContent()).toContain('Broken: this history contradicts')
     await page.unroute(url)
   }
 })

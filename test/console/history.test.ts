@@ -168,7 +168,7 @@ test('the history of all has every ledger, by project, type, subject and time, a
   // With one project, expiries are known too.
   await page.locator('[data-expiry]').getByText('Key “short-lived” expired').waitFor()
   await page.getByText('by the end that first admin').waitFor()
-  expect(await page.locator('[data-revision="2"]').textContent()).toContain('orders #2')
+  await expect.poll(() => page.locator('[data-revision="2"]').textContent()).toContain('orders #2')
   await page.locator('[data-revision="3"]').getByRole('button').first().click()
   await page.getByRole('button', { name: 'All events of this key' }).click()
   await page.getByText('3 matching entries').waitFor()

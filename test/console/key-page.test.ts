@@ -53,7 +53,7 @@ test('the page of a key says what it is, who registered it and what depends on i
   expect(JSON.parse(readFileSync(await saved.path(), 'utf8'))).toMatchObject({ kid: key.id })
   await section('Details').getByText('first admin').waitFor()
   // With seconds and the time zone.
-  expect(await section('Details').textContent()).toMatch(/\d:\d\d:\d\d.*(UTC|GMT)/)
+  await expect.poll(() => section('Details').textContent()).toMatch(/\d:\d\d:\d\d.*(UTC|GMT)/)
   await section('History').getByText('Registered key “orders”').waitFor()
   const impact = section('If you deactivate it')
   await impact.getByText('after a minute by default').waitFor()
@@ -71,14 +71,18 @@ test('it can be renamed, deactivated and deleted there, and the ledger tells wha
   await section('Who rejects it, and by when').getByText('Within a second').waitFor()
   await page.getByRole('button', { name: 'Delete' }).click()
   const dialog = page.getByRole('dialog', { name: 'Delete “short”?' })
-  expect(await dialog.getByRole('group', { name: 'The key' }).textContent()).toContain(id)
+  await expect
+    .poll(() => dialog.getByRole('group', { name: 'The key' }).textContent())
+    .toContain(id)
   await dialog.getByRole('button', { name: 'Delete permanently' }).click()
   await page.getByRole('heading', { name: '“short”, deleted' }).waitFor()
   expect(await page.title()).toBe('Deleted key · default · Pubring')
   const known = section('What the ledger knows')
   await known.getByText(id).waitFor()
   await known.getByText('Deleted by first admin').waitFor()
-  expect(await known.textContent()).toMatch(/Deleted by first admin.*Registered by first admin/)
+  await expect
+    .poll(() => known.textContent())
+    .toMatch(/Deleted by first admin.*Registered by first admin/)
   await section('History').getByText('Deactivated key').waitFor()
   expect(await accessibilityViolations(page)).toEqual([])
 })
@@ -114,5 +118,7 @@ test('a published kid leads to its key, and that to the key that vouched for it'
   await section('Public key').getByText(kid, { exact: true }).waitFor()
   await section('Public key').getByText('a/b+c', { exact: true }).waitFor()
   const voucher = section('Details').getByRole('link', { name: projectId })
-  expect(await voucher.getAttribute('href')).toBe(`#/projects/${projectId}/keys/${projectId}`)
+  await expect
+    .poll(() => voucher.getAttribute('href'))
+    .toBe(`#/projects/${projectId}/keys/${projectId}`)
 })

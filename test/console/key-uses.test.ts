@@ -42,9 +42,9 @@ test('after the revocation it says who has fetched the key set since, as seen by
   await expect
     .poll(() => table.getByRole('row', { name: /gateway\/1/ }).textContent())
     .toContain('has the set without it')
-  expect(await table.getByRole('row', { name: /service\/2/ }).textContent()).toContain(
-    'has an older set',
-  )
+  await expect
+    .poll(() => table.getByRole('row', { name: /service\/2/ }).textContent())
+    .toContain('has an older set')
   await page
     .getByText(/As seen by this replica since .* It does not know verifiers behind a cache/)
     .waitFor()

@@ -73,9 +73,9 @@ describe('deactivating a key', () => {
     const dialog = page.getByRole('dialog', { name: 'Delete “spring”?' })
     const identity = dialog.getByRole('group', { name: 'The key' })
     await identity.getByText('Deactivated by first admin').waitFor()
-    expect(await identity.textContent()).toMatch(
-      new RegExp(`spring.*off.*${kid}.*ES256 P-256.*Registered.*seconds? ago|now`),
-    )
+    await expect
+      .poll(() => identity.textContent())
+      .toMatch(new RegExp(`spring.*off.*${kid}.*ES256 P-256.*Registered.*seconds? ago|now`))
     await dialog.getByRole('button', { name: 'Delete permanently' }).click()
     await row(page, kid).waitFor({ state: 'detached' })
   })

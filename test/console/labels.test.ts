@@ -36,9 +36,9 @@ test('characters that reorder text are shown, and rejected while they are typed'
   await page.getByRole('tab', { name: 'Check a token' }).click()
   const token = signToken(keyFor('ES256').privateKey, { alg: 'ES256', kid: 'x' }, { sub: name })
   await page.getByLabel('Token', { exact: true }).fill(token)
-  expect(await page.getByLabel('Claims', { exact: true }).textContent()).toContain(
-    String.raw`orders \u202etxt.exe`,
-  )
+  await expect
+    .poll(() => page.getByLabel('Claims', { exact: true }).textContent())
+    .toContain(String.raw`orders \u202etxt.exe`)
 })
 
 test('an expired key is not offered to be activated, and a tab that does not exist is said', async () => {

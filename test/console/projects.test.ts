@@ -39,7 +39,7 @@ test('a project is created, renamed and deleted', async () => {
   await page.getByRole('textbox', { name: 'Name' }).fill('default')
   await page.getByRole('button', { name: 'Create project' }).click()
   await page.getByText('project_name_taken', { exact: true }).waitFor()
-  expect(await page.getByRole('textbox', { name: 'Name' }).inputValue()).toBe('default')
+  await expect.poll(() => page.getByRole('textbox', { name: 'Name' }).inputValue()).toBe('default')
   await page.getByRole('textbox', { name: 'Name' }).fill('orders')
   await page.getByRole('button', { name: 'Create project' }).click()
   await page.getByRole('heading', { name: 'orders' }).waitFor()
@@ -75,7 +75,7 @@ test('what breaks first comes first, the bell counts it, and a warning leads to 
   const noKeys = 'project has keys, but no active one'
   await expect.poll(() => figures.allTextContents()).toContain(noKeys)
   const rotation = page.getByRole('link', { name: '1 under way' })
-  expect(await rotation.getAttribute('href')).toBe(`#/projects/${calm.id}`)
+  await expect.poll(() => rotation.getAttribute('href')).toBe(`#/projects/${calm.id}`)
   await page.getByRole('button', { name: 'Name', exact: true }).click()
   await expect.poll(async () => (await names())[0]).toBe('broken')
   await page.getByRole('button', { name: 'Name', exact: true }).click()

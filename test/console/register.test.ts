@@ -40,7 +40,7 @@ async function registered(page: Page, label: string) {
   await page.getByText('verifiers are still loading the key').waitFor()
   const keys = await console_.client.keys.list('default')
   const key = keys.find((each) => each.label === label)
-  expect(await page.getByRole('dialog').textContent()).toContain(key?.id)
+  await expect.poll(() => page.getByRole('dialog').textContent()).toContain(key?.id)
   return key
 }
 
@@ -101,12 +101,12 @@ describe('a key is registered', () => {
     await page.getByRole('button', { name: 'Extract public key' }).click()
     await page.getByText('Valid key').waitFor()
     const kid = page.getByLabel('Published kid')
-    expect(await kid.inputValue()).toBe('orders-b')
+    await expect.poll(() => kid.inputValue()).toBe('orders-b')
     await field(page).fill(sshKey())
     await page.getByText('The label will be “alice@example.com”').waitFor()
     await page.getByRole('button', { name: 'Extract public key' }).click()
     await page.getByText('Valid key').waitFor()
-    expect(await page.getByLabel('Label').inputValue()).toBe('alice@example.com')
+    await expect.poll(() => page.getByLabel('Label').inputValue()).toBe('alice@example.com')
     // It was that of another key.
     expect(await kid.inputValue()).toBe('')
     await page.getByRole('button', { name: '90 days' }).click()
@@ -152,7 +152,9 @@ describe('a private key is rejected before anything is sent', () => {
     await enter(page, pem)
     await page.getByText('It was not sent.').waitFor()
     await page.getByText('treat the key as compromised').waitFor()
-    expect(await page.locator('[data-command]').textContent()).toMatch(/^openssl .*-pubout/)
+    await expect
+      .poll(() => page.locator('[data-command]').textContent())
+      .toMatch(/^openssl .*-pubout/)
     await page.getByLabel('Label').fill('private')
     await page.clock.fastForward(5_000)
     expect(await page.getByRole('button', { name: 'Register key' }).isDisabled()).toBe(true)
@@ -190,11 +192,11 @@ describe('a key that cannot be registered', () => {
     await page.getByLabel('Label').fill('second')
     await page.getByText('This key is already registered').waitFor()
     const dialog = page.getByRole('dialog')
-    expect(await dialog.textContent()).toContain(kid)
+    await expect.poll(() => dialog.textContent()).toContain(kid)
     expect(await dialog.getByText('Valid key').count()).toBe(0)
     await page.getByText('Still needed: a key that is not registered yet.').waitFor()
     expect(await page.getByRole('button', { name: 'Register key' }).isDisabled()).toBe(true)
-    expect(await page.getByLabel('Label').inputValue()).toBe('second')
+    await expect.poll(() => page.getByLabel('Label').inputValue()).toBe('second')
   })
 
   test('because the service is unreachable is registered later with the same input', async () => {

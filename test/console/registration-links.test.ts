@@ -117,12 +117,12 @@ describe('a stranger gets from the link to a valid token, by the keyboard alone,
       const verdict = page.locator('[data-verdict]')
       await verdict.waitFor()
       const [title, next] = endings[newKeys]
-      expect(await verdict.textContent()).toMatch(title)
+      await expect.poll(() => verdict.textContent()).toMatch(title)
       expect(await page.locator('[data-step=failed]').count()).toBe(0)
       const warnings = newKeys === 'active' ? 0 : 1
-      expect(await page.locator('[data-step=warning]').count()).toBe(warnings)
+      await expect.poll(() => page.locator('[data-step=warning]').count()).toBe(warnings)
       const region = page.getByRole('region', { name: 'What happens next' })
-      expect(await region.textContent()).toMatch(next)
+      await expect.poll(() => region.textContent()).toMatch(next)
       expect(await accessibilityViolations(page)).toEqual([])
       for (const width of [phone.viewport?.width ?? 0, 1_280]) {
         await page.setViewportSize({ width, height: 844 })
@@ -259,7 +259,9 @@ describe('a link that ends while its page is open', () => {
     await console_.client.registrationLinks.delete('default', (await newestLink()).id)
     await page.getByRole('button', { name: 'Register key' }).click()
     await notice(page).waitFor()
-    expect(await notice(page).textContent()).toMatch(/for a new one, and open it in this tab/)
+    await expect
+      .poll(() => notice(page).textContent())
+      .toMatch(/for a new one, and open it in this tab/)
     const entered = async () => [await keyField(page).inputValue(), await label.inputValue()]
     expect(await entered()).toEqual([publicKeyPem, 'orders, second key'])
     expect(await accessibilityViolations(page)).toEqual([])
@@ -286,7 +288,7 @@ describe('a link that ends while its page is open', () => {
     )
     await page.evaluate(`document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))`)
     await read
-    expect(await token.inputValue()).toBe(text)
+    await expect.poll(() => token.inputValue()).toBe(text)
   })
 })
 
@@ -352,9 +354,9 @@ describe('in the console', () => {
       name: '“Initech, key of payroll” waits for approval',
     })
     await waiting.getByText('Valid key: EC, P-256').waitFor()
-    expect(await waiting.textContent()).toContain(
-      'through the registration link “Initech, key of payroll”',
-    )
+    await expect
+      .poll(() => waiting.textContent())
+      .toContain('through the registration link “Initech, key of payroll”')
     expect(await accessibilityViolations(page)).toEqual([])
     await waiting.getByRole('button', { name: 'Activate' }).click()
     await waiting.waitFor({ state: 'detached' })
@@ -369,7 +371,7 @@ describe('in the console', () => {
     const keyPage = await console_.show(`/projects/${projectId}/keys/${kid}`)
     const details = keyPage.getByRole('region', { name: 'Details' })
     const link = details.getByRole('link', { name: 'Initech, key of payroll' })
-    expect(await link.getAttribute('href')).toBe(`#/projects/${projectId}/keys`)
+    await expect.poll(() => link.getAttribute('href')).toBe(`#/projects/${projectId}/keys`)
   })
 
   test('a menu stays open when new keys push its row out of view', async () => {

@@ -37,7 +37,7 @@ test('a rotation is started with a new key, finished, and ended by deleting the 
   await page.getByText('Verifiers know “new”').waitFor()
   const fresh = (await client.keys.list(project)).find(({ label }) => label === 'new')
   await page.getByText(`"kid": "${fresh?.id}"`).waitFor()
-  expect(await lifetime.inputValue()).toBe('60')
+  await expect.poll(() => lifetime.inputValue()).toBe('60')
   await page.getByRole('button', { name: 'Show curl command' }).waitFor()
   await lifetime.fill('5')
   // It takes two requests.

@@ -34,12 +34,12 @@ test('the keyboard alone finds a key and opens it, and axe finds no fault', asyn
   await openSearch('Control+k')
   await page.keyboard.type('orders')
   await options().nth(1).waitFor()
-  expect(await options().first().getAttribute('aria-selected')).toBe('true')
+  await expect.poll(() => options().first().getAttribute('aria-selected')).toBe('true')
   await page.keyboard.press('ArrowDown')
   const active = await field().getAttribute('aria-activedescendant')
-  expect(await page.locator(`[id="${active}"]`).textContent()).toBe(
-    await options().nth(1).textContent(),
-  )
+  await expect
+    .poll(() => page.locator(`[id="${active}"]`).textContent())
+    .toBe(await options().nth(1).textContent())
   expect(await accessibilityViolations(page)).toEqual([])
   const label = (await options().nth(1).textContent()) ?? ''
   await page.keyboard.press('Enter')
@@ -74,7 +74,7 @@ test('what is typed while the search is loading is kept', async () => {
   load()
   await page.keyboard.type('rs')
   await options().nth(1).waitFor()
-  expect(await field().inputValue()).toBe('orders')
+  await expect.poll(() => field().inputValue()).toBe('orders')
   await page.unrouteAll({ behavior: 'wait' })
   await page.keyboard.press('Escape')
 })
@@ -110,7 +110,7 @@ test('an answer that comes late does not replace a newer one', async () => {
   await options().filter({ hasText: projectId }).waitFor()
   release()
   await page.unrouteAll({ behavior: 'wait' })
-  expect(await options().count()).toBe(1)
+  await expect.poll(() => options().count()).toBe(1)
   await page.keyboard.press('Escape')
 })
 

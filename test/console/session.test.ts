@@ -65,7 +65,7 @@ describe('signing in', () => {
     await field.fill('pubring_ab cd')
     await page.keyboard.press('Enter')
     await page.getByRole('alert').getByText('invalid_api_key_text', { exact: true }).waitFor()
-    expect(await field.inputValue()).toBe('pubring_ab cd')
+    await expect.poll(() => field.inputValue()).toBe('pubring_ab cd')
     expect(sent).toEqual([])
   })
 
@@ -137,7 +137,7 @@ describe('signing in', () => {
     await page.getByRole('button', { name: 'Sign in', exact: true }).click()
     const ended = page.getByRole('heading', { name: 'Your session has ended' })
     await ended.waitFor({ state: 'detached' })
-    expect(await page.getByLabel('Label').inputValue()).toBe('half done')
+    await expect.poll(() => page.getByLabel('Label').inputValue()).toBe('half done')
   })
 
   test('is not asked for again by who signs out of the ended session', async () => {

@@ -45,9 +45,9 @@ test('each key has a bar with its states, and the table has the same', async () 
     )
   await expect.poll(read).toEqual(expected)
   const bar = page.locator('li', { hasText: 'winter' }).getByRole('img')
-  expect(await bar.getAttribute('aria-label')).toMatch(
-    /^Spreading from .+; Off from .+no end known$/,
-  )
+  await expect
+    .poll(() => bar.getAttribute('aria-label'))
+    .toMatch(/^Spreading from .+; Off from .+no end known$/)
   await page.getByText('Table', { exact: true }).click()
   await page.locator('tr[data-state]').first().waitFor()
   await expect.poll(read).toEqual(expected)

@@ -33,23 +33,27 @@ describe('a valid token', () => {
       audience: 'orders',
     })
     await page.getByText('This token is valid').waitFor()
-    expect(await page.locator('[data-verdict]').getAttribute('style')).toMatch(/teal/)
+    await expect.poll(() => page.locator('[data-verdict]').getAttribute('style')).toMatch(/teal/)
     expect(await countOf(page, 'failed')).toBe(0)
     await expect.poll(() => countOf(page, 'passed')).toBe(9)
-    expect(await page.getByRole('link', { name: label }).getAttribute('href')).toContain(project.id)
-    expect(await page.getByLabel('Claims', { exact: true }).textContent()).toContain(
-      '"sub": "alice"',
-    )
+    await expect
+      .poll(() => page.getByRole('link', { name: label }).getAttribute('href'))
+      .toContain(project.id)
+    await expect
+      .poll(() => page.getByLabel('Claims', { exact: true }).textContent())
+      .toContain('"sub": "alice"')
     const times = page.getByRole('table', { name: 'Times of the token' })
-    expect(await times.textContent()).toMatch(/in 5\d minutes/)
+    await expect.poll(() => times.textContent()).toMatch(/in 5\d minutes/)
   })
 
   test('shows what was not compared as such, and warnings, not in green', async () => {
     const page = await checked(tokenWith({ aud: 'orders', iat: seconds(3_600) }))
     const verdict = page.locator('[data-verdict]')
-    expect(await verdict.textContent()).toMatch(
-      /not everything was compared.*warnings \(exp, nbf\)\. Not compared: aud\. Enter the audience/,
-    )
+    await expect
+      .poll(() => verdict.textContent())
+      .toMatch(
+        /not everything was compared.*warnings \(exp, nbf\)\. Not compared: aud\. Enter the audience/,
+      )
     expect(await verdict.getAttribute('style')).not.toMatch(/teal|green/)
     const colors = async (step: string) => {
       const icons = await page.locator(`[data-step="${step}"] [role="img"]`).all()
@@ -73,10 +77,10 @@ describe('a valid token', () => {
     // The fields survive a change of the tab; a reload keeps what is no secret.
     await page.getByRole('tab', { name: 'Keys' }).click()
     await page.getByRole('tab', { name: 'Check a token' }).click()
-    expect(await page.getByLabel('Token', { exact: true }).inputValue()).toBe(token)
+    await expect.poll(() => page.getByLabel('Token', { exact: true }).inputValue()).toBe(token)
     await page.reload()
     await page.getByText('Still needed: a token.').waitFor()
-    expect(await page.getByLabel('Expected issuer').inputValue()).toMatch(/orders/)
+    await expect.poll(() => page.getByLabel('Expected issuer').inputValue()).toMatch(/orders/)
     expect(await page.evaluate('JSON.stringify({ ...sessionStorage })')).not.toContain(token)
   })
 
@@ -108,7 +112,9 @@ describe('an invalid token', () => {
     await page.getByText('audience_mismatch', { exact: true }).waitFor()
     await page.getByText('The token is for another audience').waitFor()
     await expect.poll(() => countOf(page, 'failed')).toBe(1)
-    expect(await page.getByLabel('Claims', { exact: true }).textContent()).toContain(name)
+    await expect
+      .poll(() => page.getByLabel('Claims', { exact: true }).textContent())
+      .toContain(name)
     expect(await page.title()).not.toBe('1')
   })
 
@@ -128,9 +134,9 @@ test('a token is decoded, and the error shown, while offline', async () => {
   await page.context().setOffline(true)
   await page.getByRole('button', { name: 'Check token' }).click()
   await page.getByText('The service cannot be reached').first().waitFor()
-  expect(await page.getByLabel('Claims', { exact: true }).textContent()).toContain(
-    '"tenant": "acme"',
-  )
+  await expect
+    .poll(() => page.getByLabel('Claims', { exact: true }).textContent())
+    .toContain('"tenant": "acme"')
   await page.context().setOffline(false)
 })
 
