@@ -12,10 +12,17 @@ import { currentJwk, expectDone, expectWhole, startKeepers, stateOf } from './su
 
 const { keeper, keysOf, proxy, server, shell, url } = await startKeepers()
 
-/** A proxy that changes the headers of public documents. */
-async function startFront(change: () => IncomingHttpHeaders): Promise<{ PUBRING_URL: string }> {
+/** A proxy that changes the headers of public documents, and answers some requests itself. */
+async function startFront(
+  change: () => IncomingHttpHeaders,
+  answers: (path: string) => boolean = () => false,
+): Promise<{ PUBRING_URL: string }> {
   const front = await listen((request, response) => {
     const { method, headers, url: path = '' } = request
+    if (answers(path)) {
+      response.setHeader('content-type', 'application/json').end('{}')
+      return
+    }
     const forwarded = send(url + path, { method, headers }, (answer) => {
       const changed = path.includes('/.well-known/') ? change() : {}
       response.writeHead(answer.statusCode ?? 0, { ...answer.headers, ...changed })
@@ -68,6 +75,22 @@ test('an old copy of the key set does not bring the end of the old key nearer', 
   expectDone(await keep(undefined, await startFront(stale)))
   const [old] = await keysOf(project)
   expect(Date.parse(old.expireTime) - began).toBeGreaterThanOrEqual(60_000)
+})
+
+test('an end that the answer does not state is asked for again', async () => {
+  const { project, dir, keep, first } = await keeper()
+  expectDone(await keep(undefined, first))
+  const one = expectWhole(dir)
+  ageKey(dir)
+  const front = await startFront(
+    () => ({}),
+    (path) => path.endsWith('/end'),
+  )
+  const { code, stderr } = await keep(undefined, front)
+  expect([code, stderr]).toEqual([70, expect.stringContaining(`that the old key ${one} ends`)])
+  expect(stateOf(dir)).toHaveProperty('old.kid', one)
+  expectDone(await keep())
+  expect((await keysOf(project))[0]).toHaveProperty('expireTime')
 })
 
 test('a folder that cannot be locked is not kept', async () => {

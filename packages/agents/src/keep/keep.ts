@@ -280,6 +280,10 @@ function createKeeper(options: KeepOptions, context: KeepContext, health: Health
       if (error instanceof PubringError && error.code === 'key_not_found') return { expireTime }
       throw error
     })
+    // Without its end, the old key would be trusted for ever.
+    if (!(Date.parse(ended.expireTime) <= Date.parse(expireTime))) {
+      throw new AgentError('error', `The answer does not say that the old key ${old.kid} ends.`)
+    }
     await writeKept(dir, { ...kept, old: undefined, ended: old.kid })
     report(`The old key ${old.kid} ends at ${ended.expireTime}.`)
     return 0
