@@ -49,8 +49,23 @@ test.each([
   [{ a: '2' }, false],
   [{ b: '1' }, false],
 ])('heads match those of the same ledger alone: %o', (current, expected) => {
-  const heads = new Map(Object.entries(current).map(([id, hash]) => [id, { revision: 1, hash }]))
+  const heads = new Map(
+    Object.entries(current).map(([id, hash]) => [id, { revision: 1, hash, eventlessTime: 5 }]),
+  )
   expect(headsMatch(validity.heads, heads)).toBe(expected)
+})
+
+test.each([
+  [{}, true],
+  [{ eventlessTime: 5 }, true],
+  [{ eventlessTime: 4 }, false],
+  [{ eventlessTime: null }, false],
+])('changes without events matter to a head that has their time: %o', (own, expected) => {
+  const head = { ledgerId: 'a', hash: '1', ...own }
+  const current = new Map([['a', { revision: 1, hash: '1', eventlessTime: 5 }]])
+  expect(headsMatch([head], current)).toBe(expected)
+  const { heads = [] } = intersect({ heads: [head], ...always }, validity) ?? {}
+  expect(headsMatch(heads, current)).toBe(expected)
 })
 
 describe('the intersection of validities', () => {

@@ -8,7 +8,7 @@ import type { OutboundFetch } from '../outbound/outbound.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { ChangeKind } from './changes.ts'
 import type { Contradictions } from './ledger/contradictions.ts'
-import type { Census, LedgerHead, ObservedHead, ProjectIdentity } from './records.ts'
+import type { Census, CurrentHead, LedgerHead, ObservedHead, ProjectIdentity } from './records.ts'
 import type { Db } from './storage/schema.ts'
 
 export type ProjectRef = { id: string } | { name: string }
@@ -51,7 +51,7 @@ export interface Store {
    * Current heads of ledgers, which validate copies. Unknown ledgers have no entry; those of deleted
    * projects keep theirs. The result may hold further entries.
    */
-  heads(ledgerIds: readonly string[]): Promise<Map<string, LedgerHead>>
+  heads(ledgerIds: readonly string[]): Promise<Map<string, CurrentHead>>
   /** Whether the observed heads are still current. The read starts after the call. */
   headsMatch(seen: readonly ObservedHead[]): Promise<boolean>
   /** To learn which heads change without reading all of them. */

@@ -18,10 +18,18 @@ export interface LedgerHead {
   hash: string
 }
 
+/** The head of a ledger as it is stored. */
+export interface CurrentHead extends LedgerHead {
+  /** Epoch milliseconds of the last change without an event, and rising with each; null if there was none. */
+  eventlessTime: number | null
+}
+
 /** The head of a ledger at the time of a read. */
 export interface ObservedHead {
   ledgerId: string
   hash: string
+  /** Absent if changes without events do not matter. */
+  eventlessTime?: number | null
 }
 
 /** The record in the path of a request, and on what conditions the request changes it. */

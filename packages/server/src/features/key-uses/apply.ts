@@ -3,7 +3,7 @@ import type { Outcome, Transaction } from '../../kernel/changes.ts'
 import { projectNamePattern } from '../../kernel/contract.ts'
 import { notFound } from '../../kernel/faults.ts'
 import type { NewEvent } from '../../kernel/ledger/chain.ts'
-import { lockProjectLedger } from '../../kernel/ledger/locked-ledger.ts'
+import { lockProjectLedger, noteEventless } from '../../kernel/ledger/locked-ledger.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { exists, replacement } from '../../kernel/storage/statements.ts'
 import type { KeyRecord } from '../keys/stored.ts'
@@ -41,7 +41,7 @@ export async function reportKeyUses(
 ): Promise<Outcome<undefined>> {
   const { db } = tx
   const { projectId, origin, owner, reporter, interval } = report
-  await lockProjectLedger(tx, projectId, origin)
+  const ledger = await lockProjectLedger(tx, projectId, origin)
   await requireProject(db, projectId)
   const [before] = await readReporters(db, { projectId, reporter })
   if (before === undefined) await requireRoom(db, report)
@@ -58,6 +58,7 @@ export async function reportKeyUses(
   }
   await putReporters(db, [row])
   await storeUses(db, report)
+  await noteEventless(ledger, report_time)
   return done
 }
 
@@ -121,13 +122,14 @@ export async function removeReporter(
   tx: Transaction,
   { projectId, origin, reporter }: ReporterRemoval,
 ): Promise<Outcome<undefined>> {
-  await lockProjectLedger(tx, projectId, origin)
+  const ledger = await lockProjectLedger(tx, projectId, origin)
   const rowsOf = (table: 'key_reporter' | 'key_use') =>
     tx.db.deleteFrom(table).where('project_id', '=', projectId).where('reporter', '=', reporter)
   const removed = rowsOf('key_reporter').returning('reporter')
   const isName = projectNamePattern.test(reporter)
   if (!isName || !(await exists(removed))) throw notFound('reporter_not_found')
   await rowsOf('key_use').execute()
+  await noteEventless(ledger, Date.parse(origin.time))
   return done
 }
 

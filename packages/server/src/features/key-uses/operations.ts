@@ -5,7 +5,7 @@ import type { Kernel } from '../../kernel/kernel.ts'
 import { oneFor } from '../../kernel/shared.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
 import { earliest, isoTime, latest, parseTime } from '../../kernel/values/times.ts'
-import { always, includes } from '../../kernel/values/validity.ts'
+import { always } from '../../kernel/values/validity.ts'
 import { present } from '../../runtime/present.ts'
 import type { KeyUses } from '../keys/changes.ts'
 import type { KeyUse } from '../keys/contract.ts'
@@ -21,7 +21,7 @@ import {
   type KeyUsesReported,
   type Verifiers,
 } from './contract.ts'
-import { readLastUses, readReporters, versionsOf } from './reads.ts'
+import { readLastUses, readReporters } from './reads.ts'
 import { lastOf, type Reporter, silentFrom } from './stored.ts'
 
 /** How long the `exp` of a token counts after its use: an odd one must not keep a key in use for good. */
@@ -71,24 +71,18 @@ export async function listReporters(
 
 const readsOf = oneFor((_db: Db) => createSingleFlight<KeyUses>())
 
-/** The uses of the keys. The version is read first, so they are at least as new. */
-export async function readKeyUses(
-  { store: { reader }, clock }: Context,
-  projectId: string,
-): Promise<KeyUses> {
-  const readVersion = async () => (await versionsOf(reader)([projectId])).get(projectId)
-  const version = await readVersion()
-  return readsOf(reader).run(`${projectId} ${version}`, async () => {
-    const reporters = version === undefined ? [] : await readReporters(reader, { projectId })
+/** The uses of the keys. The head is read first, so they are at least as new. */
+export async function readKeyUses({ store, clock }: Context, projectId: string): Promise<KeyUses> {
+  const { reader } = store
+  const { hash = '', eventlessTime = null } = (await store.heads([projectId])).get(projectId) ?? {}
+  return readsOf(reader).run(`${projectId} ${hash} ${eventlessTime}`, async () => {
+    const reporters = eventlessTime === null ? [] : await readReporters(reader, { projectId })
+    const heads = [{ ledgerId: projectId, hash, eventlessTime }]
+    if (reporters.length === 0) return { of: () => undefined, validity: { heads, ...always } }
     const from = clock.now()
     const until = Math.min(always.until, ...reporters.map(silentFrom).filter((ms) => ms > from))
-    const isReported = reporters.length > 0
-    const span = isReported ? { from, until } : always
-    const lastUses = isReported ? await readLastUses(reader, projectId) : new Map()
-    return {
-      of: isReported ? usesBy(reporters, lastUses, from) : () => undefined,
-      isCurrent: async () => (await readVersion()) === version && includes(span, clock.now()),
-    }
+    const of = usesBy(reporters, await readLastUses(reader, projectId), from)
+    return { of, validity: { heads, from, until } }
   })
 }
 

@@ -14,7 +14,7 @@ export const keyReporterTable = table(
     report_interval: 'integer',
     /** It has reported without a gap from this time on. */
     since: 'text',
-    /** Epoch milliseconds of its last report, for the sum that tells versions. */
+    /** Epoch milliseconds of its last report. */
     report_time: 'bigint',
     /** The request of the last report, which tells a repeated attempt. */
     request_id: 'text',

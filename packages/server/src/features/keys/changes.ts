@@ -7,6 +7,7 @@ import { hook } from '../../kernel/hooks.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import type { NewEvent } from '../../kernel/ledger/chain.ts'
 import type { Db } from '../../kernel/storage/schema.ts'
+import type { Validity } from '../../kernel/values/validity.ts'
 import type { EndReason, JwtKeyUpdate, KeyUse, KeyWarning } from './contract.ts'
 import type { Replacement } from './states.ts'
 import type { KeyRecord } from './stored.ts'
@@ -153,8 +154,8 @@ export const replacements = hook<[db: Db, projectId: string], Promise<Replacemen
 /** What verifiers have reported of the uses of the keys of a project. */
 export interface KeyUses {
   of(key: KeyRecord): KeyUse | undefined
-  /** Whether no verifier has reported or fallen silent since. The read starts after the call. */
-  isCurrent(): Promise<boolean>
+  /** Until a verifier reports or falls silent. */
+  validity: Validity
 }
 
 /** Reads the uses of the keys. */

@@ -5,7 +5,7 @@ import { notFound } from '../../kernel/faults.ts'
 import type { Kernel } from '../../kernel/kernel.ts'
 import { chunked } from '../../kernel/storage/statements.ts'
 import { isActive, isoTime, now } from '../../kernel/values/times.ts'
-import { spanUntilExpiry, type Validity } from '../../kernel/values/validity.ts'
+import { intersect, spanUntilExpiry, type Validity } from '../../kernel/values/validity.ts'
 import { present } from '../../runtime/present.ts'
 import { type KeyUpdate, type KeyUses, keyUses, replacements } from './changes.ts'
 import { visibleKeys } from './introduction.ts'
@@ -23,9 +23,8 @@ export interface KeyDocument {
 }
 
 export interface ReusableDocument extends KeyDocument {
-  validity: Validity
-  /** The uses that it shows; absent if it shows none. */
-  uses: KeyUses | undefined
+  /** Undefined if its parts were read at different times. */
+  validity: Validity | undefined
 }
 
 /** The project's keys, oldest first, all or only active ones; the tag is a digest of the bytes. */
@@ -134,9 +133,12 @@ async function reusable(
     { expireTime: activationConvergedTime(key, config.jwksMaxAge) },
     { expireTime: convergedTime(key, isoTime(time), config.jwksMaxAge) },
   ])
-  const heads = [{ ledgerId: projectId, hash: keySet.head }]
-  const validity = { heads, ...spanUntilExpiry(ends, time) }
-  return { ...(await render(isoTime(time))), validity, uses }
+  const own = {
+    heads: [{ ledgerId: projectId, hash: keySet.head }],
+    ...spanUntilExpiry(ends, time),
+  }
+  const validity = uses === undefined ? own : intersect(own, uses.validity)
+  return { ...(await render(isoTime(time))), validity }
 }
 
 /** Other requests are served while a list of thousands is written. */

@@ -211,17 +211,12 @@ function sendReusable(
   document: ReusableDocument,
 ) {
   const principal = principalOf(request)
-  const { uses } = document
-  const validity = intersect(principal.validity, document.validity)
+  const validity = document.validity && intersect(principal.validity, document.validity)
   const { authenticator } = request.server
   // Undefined: the ledger that the API key's validity depends on changed between the two reads.
   request.reuse = validity && {
     validity,
-    headsMatch:
-      uses === undefined
-        ? store.headsMatch
-        : async (heads) =>
-            (await Promise.all([store.headsMatch(heads), uses.isCurrent()])).every(Boolean),
+    headsMatch: store.headsMatch,
     onReuse: () => authenticator.recordUse(principal),
   }
   return sendDocument(reply, document)

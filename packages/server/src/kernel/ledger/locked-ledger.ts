@@ -201,6 +201,16 @@ export async function appendEvents(
   return hash
 }
 
+/** Marks a change that has no event, at the time (epoch milliseconds): copies made before it are read again. */
+export async function noteEventless({ db, ledgerId }: LockedLedger, time: number): Promise<void> {
+  const rising = sql<number>`case when eventless_time >= ${time} then eventless_time + 1 else ${time} end`
+  await db
+    .updateTable('ledger')
+    .set({ eventless_time: rising })
+    .where('project_id', '=', ledgerId)
+    .execute()
+}
+
 /** Appends the events of a change that has no result. */
 export async function appendChange(
   ledger: LockedLedger,

@@ -3,11 +3,17 @@ import { parseStored, type RowOf, table } from '../storage/schema.ts'
 import { type Actor, type EventChanges, type LedgerEvent, parsePublished } from './chain.ts'
 
 /** The head of each ledger. Every change of a project locks its row first. */
-export const ledgerTable = table('ledger', {
-  project_id: 'key text',
-  revision: 'bigint',
-  hash: 'text',
-})
+export const ledgerTable = table(
+  'ledger',
+  {
+    project_id: 'key text',
+    revision: 'bigint',
+    hash: 'text',
+    /** Epoch milliseconds of the last change without an event, and rising with each. */
+    eventless_time: 'nullable bigint',
+  },
+  { eventless_time: 'it only says which copies are read again' },
+)
 
 export const eventTable = table('event', {
   project_id: 'key text',

@@ -1,5 +1,5 @@
 import type { Clock } from '../../runtime/clock.ts'
-import type { LedgerHead, ObservedHead } from '../records.ts'
+import type { CurrentHead, ObservedHead } from '../records.ts'
 
 /** Epoch milliseconds, `from` included and `until` excluded. */
 export interface TimeSpan {
@@ -37,18 +37,24 @@ export function includes({ from, until }: TimeSpan, time: number): boolean {
 
 export function headsMatch(
   observed: readonly ObservedHead[],
-  current: ReadonlyMap<string, LedgerHead>,
+  current: ReadonlyMap<string, CurrentHead>,
 ): boolean {
-  return observed.every(({ ledgerId, hash }) => current.get(ledgerId)?.hash === hash)
+  return observed.every((head) => isCurrent(head, current.get(head.ledgerId)))
+}
+
+export function isCurrent(observed: ObservedHead, current: CurrentHead | undefined): boolean {
+  if (current?.hash !== observed.hash) return false
+  const { eventlessTime = current.eventlessTime } = observed
+  return eventlessTime === current.eventlessTime
 }
 
 /** The validity of a result of several copies; undefined if they cannot be valid together. */
 export function intersect(...validities: Validity[]): Validity | undefined {
   const heads = new Map<string, ObservedHead>()
   for (const head of validities.flatMap((validity) => validity.heads)) {
-    const { hash } = heads.get(head.ledgerId) ?? head
-    if (hash !== head.hash) return undefined
-    heads.set(head.ledgerId, head)
+    const known = heads.get(head.ledgerId) ?? head
+    if (known.hash !== head.hash) return undefined
+    heads.set(head.ledgerId, { ...known, ...head })
   }
   return {
     heads: [...heads.values()],

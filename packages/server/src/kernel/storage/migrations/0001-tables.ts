@@ -8,7 +8,12 @@ import { createTable, type SchemaMigration } from './building.ts'
 const tables: Readonly<Record<string, Columns>> = {
   migration_release: { name: 'key text', oldest_release: 'text' },
   project: { id: 'key text', name: 'unique text', create_time: 'text', update_time: 'text' },
-  ledger: { project_id: 'key text', revision: 'bigint', hash: 'text' },
+  ledger: {
+    project_id: 'key text',
+    revision: 'bigint',
+    hash: 'text',
+    eventless_time: 'nullable bigint',
+  },
   event: {
     project_id: 'key text',
     revision: 'key bigint',

@@ -6,7 +6,7 @@ import { isStorageUnavailable } from '../../faults.ts'
 import type { TakeCensus } from '../../feature.ts'
 import { createContradictions, noteContradictions } from '../../ledger/contradictions.ts'
 import { type ActorNames, nameThrough } from '../../ledger/event-reads.ts'
-import type { LedgerHead } from '../../records.ts'
+import type { CurrentHead, LedgerHead } from '../../records.ts'
 import { headsMatch } from '../../values/validity.ts'
 import { commonReads, type LedgerHeads } from '../cached.ts'
 import { failed, readEach } from '../each.ts'
@@ -158,7 +158,8 @@ function ifUnavailable<Substitute>(substitute: Substitute) {
 }
 
 /** One array parameter instead of a list, so that the most frequent query is prepared only once. */
-const sql = 'select project_id, revision, hash from ledger where project_id = any($1::text[])'
+const sql =
+  'select project_id, revision, hash, eventless_time from ledger where project_id = any($1::text[])'
 
 /**
  * Returns a reading of the clock, with only the heads that differ: thousands are followed, and few of them
@@ -186,8 +187,10 @@ async function readClock(run: Run, clock: DatabaseClock): Promise<void> {
 function createBatchedHeads(run: Run): LedgerHeads {
   const load = createBatchLoader(async (ledgerIds) => {
     const { rows } = await run<Selectable<Tables['ledger']>>({ sql, parameters: [ledgerIds] })
-    const heads = new Map<string, LedgerHead>()
-    for (const { project_id, revision, hash } of rows) heads.set(project_id, { revision, hash })
+    const heads = new Map<string, CurrentHead>()
+    for (const { project_id, revision, hash, eventless_time: eventlessTime } of rows) {
+      heads.set(project_id, { revision, hash, eventlessTime })
+    }
     return heads
   })
   return {

@@ -1,7 +1,7 @@
 import { setImmediate as endOfTurn } from 'node:timers/promises'
 import type { HeadFollower } from '../../context.ts'
-import type { LedgerHead, ObservedHead } from '../../records.ts'
-import { headsMatch } from '../../values/validity.ts'
+import type { CurrentHead, ObservedHead } from '../../records.ts'
+import { headsMatch, isCurrent } from '../../values/validity.ts'
 import type { LedgerHeads } from '../cached.ts'
 import type { Db, Table } from '../schema.ts'
 import { ping, statement } from '../statements.ts'
@@ -27,7 +27,7 @@ export function createVersionedHeads(
   { db, version, schema }: SqliteConnection,
   tables: readonly Table[],
 ): LedgerHeads {
-  const cache = new Map<string, LedgerHead | typeof noLedger>()
+  const cache = new Map<string, CurrentHead | typeof noLedger>()
   let cachedVersion = Number.NaN
   let checkedSchema = Number.NaN
   let isChecked = false
@@ -48,7 +48,7 @@ export function createVersionedHeads(
     checkAtEndOfTurn = undefined
     checkVersion()
   }
-  async function load(ledgerIds: readonly string[]): Promise<Map<string, LedgerHead>> {
+  async function load(ledgerIds: readonly string[]): Promise<Map<string, CurrentHead>> {
     // A database that has lost its tables must not be served from caches.
     const currentSchema = schema()
     if (currentSchema !== checkedSchema) await ping(db, tables)
@@ -69,7 +69,7 @@ export function createVersionedHeads(
   return {
     async heads(ledgerIds) {
       checkVersion()
-      const heads = new Map<string, LedgerHead>()
+      const heads = new Map<string, CurrentHead>()
       const uncached: string[] = []
       for (const id of ledgerIds) {
         const head = cache.get(id)
@@ -84,10 +84,10 @@ export function createVersionedHeads(
     headsMatch(observed) {
       checkAtEndOfTurn ??= awaitCheck()
       return checkAtEndOfTurn.then(() => {
-        for (const { ledgerId, hash } of observed) {
-          const head = cache.get(ledgerId)
+        for (const seen of observed) {
+          const head = cache.get(seen.ledgerId)
           if (head === undefined) return loadAndMatch(observed)
-          if (head === noLedger || head.hash !== hash) return false
+          if (head === noLedger || !isCurrent(seen, head)) return false
         }
         return true
       })
@@ -96,12 +96,15 @@ export function createVersionedHeads(
 }
 
 const headOf = statement((db, { id }: { id: string }) =>
-  db.selectFrom('ledger').select(['revision', 'hash']).where('project_id', '=', id),
+  db
+    .selectFrom('ledger')
+    .select(['revision', 'hash', 'eventless_time as eventlessTime'])
+    .where('project_id', '=', id),
 )
 
 /** One statement per ledger, since SQLite has no round trips. */
-async function readHeads(db: Db, ledgerIds: readonly string[]): Promise<Map<string, LedgerHead>> {
-  const heads = new Map<string, LedgerHead>()
+async function readHeads(db: Db, ledgerIds: readonly string[]): Promise<Map<string, CurrentHead>> {
+  const heads = new Map<string, CurrentHead>()
   for (const id of ledgerIds) {
     const [row] = await headOf(db, { id })
     if (row !== undefined) heads.set(id, row)
