@@ -19,7 +19,7 @@ describe('new keys have no faults', () => {
   it(
     'in the audit',
     () => {
-      const keys = Array.from({ length: 30 }, () => freshKey(2048))
+      const keys = Array.from({ length: 12 }, () => freshKey(2048))
       for (const [n, e] of keys) expect(auditRsa(n, e), n.toString(16)).toEqual([])
       expect(sharedPrimes(keys.map(([n]) => n))).toEqual([])
     },
