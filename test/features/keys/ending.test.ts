@@ -175,6 +175,32 @@ test('unknown keys and unknown projects are one answer', async () => {
   expect(new Set(answers.map((each) => JSON.stringify(each))).size).toBe(1)
 })
 
+test('only a proof tells a key that was never public from one that does not exist', async () => {
+  const publishedKid = 'orders-next'
+  const key = await server.registered({ publishedKid, active: false })
+  const of = (signer: Signer, sub: string, header = {}) =>
+    end(sub, proof(signer, { sub, expireTime: at(60_000) }, header))
+  const stranger = await newRotatedKey()
+  for (const [guess, signer, header] of [
+    [publishedKid, stranger, {}],
+    [key.kid, stranger, {}],
+    [publishedKid, key, { typ: 'JWT' }],
+    [publishedKid, stranger, { alg: 'RS256' }],
+    [publishedKid, await newRotatedKey('RSA'), {}],
+  ] as const) {
+    const [hidden, unknown] = [await of(signer, guess, header), await of(signer, 'other', header)]
+    expect(hidden.json()).toEqual({ ...unknown.json(), requestId: hidden.json().requestId })
+    expect(hidden.json()).toMatchObject({ status: 404, code: 'key_not_found' })
+  }
+  expect((await end(publishedKid, 'a.b.c')).statusCode).toBe(404)
+  expect((await end('other', proof(key, { sub: publishedKid }))).statusCode).toBe(404)
+  expect((await of(key, publishedKid)).statusCode).toBe(200)
+  expect((await of(stranger, publishedKid)).statusCode).toBe(404)
+  await server.send('PATCH', `${keysUrl}/${key.kid}`, { body: { active: true, expireTime: null } })
+  await server.send('PATCH', `${keysUrl}/${key.kid}`, { body: { active: false } })
+  expect((await of(stranger, publishedKid)).json().code).toBe('invalid_proof')
+})
+
 test('a key that is switched off can still be given an end', async () => {
   const key = await server.registered()
   await server.send('PATCH', `${keysUrl}/${key.kid}`, { body: { active: false } })

@@ -20,34 +20,48 @@ import { endReasons, type JwtKeyEnded } from './contract.ts'
 import { issuerOf } from './jwks.ts'
 import { keySetOf } from './key-sets.ts'
 import { endType, findByKid } from './kids.ts'
+import { wasEverActive } from './states.ts'
 import type { KeyRecord } from './stored.ts'
 
 /**
  * Sets the end of the key, or brings it nearer, by a token that the key itself signed. It may be inactive.
- * Throws `key_not_found`, also for a project that does not exist, or `invalid_proof`.
+ * Throws `invalid_proof`, or `key_not_found` for a project or a key that does not exist. A key that was never
+ * public is as unknown to everyone who has no proof: by the answer, and by the signature that is verified.
  */
 export async function endKey(
   kernel: Kernel,
   request: { projectIdOrName: string; kid: string; token: string; requestId: string },
 ): Promise<JwtKeyEnded> {
   const { store, clock } = kernel
-  const { kid, token, requestId } = request
+  const { kid, requestId } = request
   const project = await store.identifyProject(parseProjectRef(request.projectIdOrName))
   const keySet = project && (await keySetOf(store, project.id))
-  const key = keySet && findByKid(keySet.keys, kid)
-  if (key === undefined) throw notFound('key_not_found')
-  const { id, label, projectId } = key
+  const keys = keySet?.keys ?? []
+  const token = decodeToken(request.token)
+  const found = findByKid(keys, kid)
+  const fitting = keys.filter(
+    ({ jwsAlgorithm }) => 'header' in token && token.header.alg === jwsAlgorithm,
+  )
+  const isPublic = found !== undefined && wasEverActive(found)
+  const key = isPublic ? found : (findByKid(fitting, kid) ?? fitting[0])
   const nowMs = clock.now()
-  const proof = await readProof(token, key, kernel.config.publicUrl, nowMs)
+  const proof = key && (await readProof(token, key, kernel.config.publicUrl, nowMs))
+  if (proof === undefined || found === undefined || found !== key) throw notFound('key_not_found')
+  if ('fault' in proof) throw isPublic ? invalidProof(proof.fault) : notFound('key_not_found')
+  const { id, label, projectId } = found
   const origin = { actor: { name: label, jwtKeyId: id }, requestId, time: isoTime(nowMs) }
   const expireTime = await store.commit(keyChanges.endKey, { origin, projectId, kid: id, ...proof })
   return { kid: id, expireTime }
 }
 
-/** The end in a token that the key signed a moment ago, and for itself. Throws `invalid_proof`. */
-async function readProof(text: string, key: KeyRecord, publicUrl: string, nowMs: number) {
-  const token = decodeToken(text)
-  if ('fault' in token) throw invalidProof(token.fault)
+/** The end in a token that the key signed a moment ago, and for itself; or why it is not such a token. */
+async function readProof(
+  token: ReturnType<typeof decodeToken>,
+  key: KeyRecord,
+  publicUrl: string,
+  nowMs: number,
+) {
+  if ('fault' in token) return token
   const { header, claims } = token
   const { jti, sub, exp, expireTime, reason } = claims
   const issuer = issuerOf(publicUrl, key.projectId)
@@ -72,7 +86,7 @@ async function readProof(text: string, key: KeyRecord, publicUrl: string, nowMs:
     check(known === reason, `reason must be one of ${endReasons.join(', ')}.`),
   ]
   const fault = findings.find(({ outcome }) => outcome === 'failed')
-  if (fault !== undefined) throw invalidProof(fault.detail)
+  if (fault !== undefined) return { fault: fault.detail }
   const once = tokenDigest(issuer, String(jti))
   return { expireTime: isoTime(endMs), once, ...present({ reason: known }) }
 }

@@ -102,7 +102,7 @@ function addEnd(app: App, kernel: Kernel): void {
       operationId: 'endKey',
       summary: 'Let a JWT key end itself',
       description:
-        'Sets the `expireTime` of the key, or brings it nearer, by a token that the key signed. It needs no API key and no access rule, and permits nothing else.',
+        'Sets the `expireTime` of the key, or brings it nearer, by a token that the key signed. It needs no API key and no access rule, and permits nothing else. Without a valid token, a key that was never active is answered as one that does not exist.',
       params: Type.Object({ ...ProjectPath.properties, ...KeyPath.properties }),
       body: JwtKeyEnd,
       response: { 200: JwtKeyEnded },

@@ -121,6 +121,11 @@ export function changeTagsOf(ifMatch: string | undefined): string | undefined {
   return ifMatch?.replace(/\.[\w-]*"/g, '"')
 }
 
+/** Whether the key is or was active, so that anyone may have seen it. */
+export function wasEverActive({ enabled, endTime }: KeyRecord): boolean {
+  return enabled || endTime !== undefined
+}
+
 /** The end of an inactive key. One that was never active has none, or the reason alone. */
 export function endOf(
   key: KeyRecord,
