@@ -60,7 +60,7 @@ export async function withConnection(
 
 export function createSession(terminal: Terminal, connection: Connection): Session {
   const { url, apiKey, timeoutMs, accessRule, renewedProfile } = connection
-  const clock = createServerClock()
+  const clock = createServerClock(terminal)
   const options: ClientOptions = {
     url,
     timeout: timeoutMs,
@@ -100,12 +100,13 @@ function credentialsOf({ idToken }: Connection, terminal: Terminal) {
 const minSkewMs = 2_000
 
 /** Measures the difference between the server's clock and this machine's from its responses. */
-function createServerClock() {
+function createServerClock(terminal: Terminal) {
   let skewMs = 0
   return {
     now: () => Date.now() + skewMs,
-    async fetch(...request: Parameters<typeof fetch>): Promise<Response> {
-      const response = await fetch(...request)
+    async fetch(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
+      const signals = [init?.signal, terminal.requestsEnd].flatMap((signal) => signal ?? [])
+      const response = await fetch(input, { ...init, signal: AbortSignal.any(signals) })
       const { headers } = response
       // A cache may have kept the response for its `Age`.
       const age = Number(headers.get('age')) || 0

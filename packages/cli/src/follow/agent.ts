@@ -20,23 +20,28 @@ export async function runAgent(
   run: (context: AgentContext) => Promise<void>,
 ): Promise<void> {
   const restoreProxy = configureProxy(terminal.env)
+  const signal = terminal.interruptSignal()
+  terminal.requestsEnd = signal
   let reload = () => {}
   const onHangup = () => reload()
   process.on('SIGHUP', onHangup)
   try {
     await run({
       clock: systemClock,
-      signal: terminal.interruptSignal(),
+      signal,
       onReload(action) {
         reload = action
       },
       report: (message) => notify(terminal, `${new Date().toISOString()} ${message}`),
     })
-    if (once !== true) terminal.exitCode = 0
   } catch (error) {
-    throw error instanceof AgentError ? new CommandError(error.kind, error.message) : error
+    // An interruption breaks off requests, which is no failure.
+    if (!signal.aborted) {
+      throw error instanceof AgentError ? new CommandError(error.kind, error.message) : error
+    }
   } finally {
     process.off('SIGHUP', onHangup)
     restoreProxy()
   }
+  if (once !== true) terminal.exitCode = 0
 }

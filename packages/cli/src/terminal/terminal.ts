@@ -20,6 +20,8 @@ export interface Terminal {
   json: boolean
   /** Aborted by Ctrl-C and SIGTERM, which no longer end the process after the first call. */
   interruptSignal(): AbortSignal
+  /** Aborts the requests of an agent, which may wait for a server that never answers. */
+  requestsEnd?: AbortSignal
   /** Lowers the priority of the process, for a command that others shall not wait for. */
   lowerPriority(): void
 }
