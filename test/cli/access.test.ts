@@ -37,6 +37,13 @@ describe('pubring api-key', () => {
     )
     expect((await activate('true')).code).toBe(0)
     expect((await shell.pubring(['whoami'], { env })).code).toBe(0)
+    const expire = async (when: string) =>
+      (await shell.pubring(['api-key', 'update', 'unwanted', '--expires', when])).stderr
+    expect(await expire('2099-01-31')).toBe(
+      'API key “unwanted” (reader) is active, until 2099-01-31T00:00:00.000Z.\n',
+    )
+    expect(await expire('never')).toBe('API key “unwanted” (reader) is active.\n')
+    expect(await expire('soon')).toMatch(/^pubring: --expires must be a time: /)
     expect((await shell.pubring(['api-key', 'delete', 'unwanted'])).code).toBe(0)
     expect((await shell.pubring(['api-key', 'list'])).stdout).not.toContain('unwanted')
   })

@@ -9,7 +9,7 @@ import { confirm, type YesFlag } from '../terminal/confirm.ts'
 import { usageError } from '../terminal/failures.ts'
 import { type Column, formatMembers, formatTable, timeColumn } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { formatState } from '../terminal/times.ts'
+import { formatState, parseExpiry } from '../terminal/times.ts'
 
 export interface ApiKeyCreateFlags extends ConnectionFlags {
   name?: string
@@ -89,6 +89,7 @@ interface UpdateFlags extends YesFlag {
   name?: string
   role?: Role
   active?: 'true' | 'false'
+  expires?: string
 }
 
 export async function updateApiKey(
@@ -96,8 +97,9 @@ export async function updateApiKey(
   ref: string,
   flags: UpdateFlags,
 ): Promise<void> {
-  const { name, role, active } = flags
-  const patch = present({ name, role, active: active && active === 'true' })
+  const { name, role, active, expires } = flags
+  const expireTime = expires === undefined ? undefined : parseExpiry(expires, '--expires')
+  const patch = present({ name, role, active: active && active === 'true', expireTime })
   if (Object.keys(patch).length === 0) throw usageError('Name at least one change.')
   const apiKey = await findApiKey(session, ref)
   if (active === 'false') await confirmRemoval(session, apiKey, 'Deactivate it?', flags)
@@ -105,7 +107,8 @@ export async function updateApiKey(
     session.client.apiKeys.update(apiKey.id, patch, confirmation),
   )
   session.print(updated)
-  session.notify(`API key “${updated.name}” (${updated.role}) is ${formatState(updated)}.`)
+  const end = updated.active && updated.expireTime ? `, until ${updated.expireTime}` : ''
+  session.notify(`API key “${updated.name}” (${updated.role}) is ${formatState(updated)}${end}.`)
 }
 
 export async function deleteApiKey(session: Session, ref: string, flags: YesFlag): Promise<void> {

@@ -66,12 +66,14 @@ export function registerApiKeys(program: Command, terminal: Terminal): void {
     examples: [
       'pubring api-key update "deploy pipeline" --role reader',
       'pubring api-key update "deploy pipeline" --active false --yes',
+      'pubring api-key update "deploy pipeline" --expires 90d',
     ],
   })
     .argument('<api-key>', refHelp)
     .option('-n, --name <name>', 'The new name')
     .addOption(new Option('-r, --role <role>', 'What it may do').choices(roles))
     .addOption(new Option('--active <state>', 'Whether it is valid').choices(['true', 'false']))
+    .option('--expires <when>', 'When it expires: 90d, 2027-01-31T12:00:00Z, or never')
     .addOption(yesOption())
     .action(sessionAction(terminal, async () => (await loadApiKeys()).updateApiKey))
   addApiCommand(

@@ -4,7 +4,7 @@ import { projectCommandLine } from '../connection/command-lines.ts'
 import type { Session } from '../connection/session.ts'
 import { confirm, type YesFlag } from '../terminal/confirm.ts'
 import { usageError } from '../terminal/failures.ts'
-import { formatDuration, formatRelative, parseTimeOption } from '../terminal/times.ts'
+import { formatDuration, formatRelative, parseExpiry } from '../terminal/times.ts'
 import { forEachKid, getKeys, resolveKids, withKid } from './find.ts'
 import { confirmLastActive, withPatches } from './last-active.ts'
 import { confirmUses } from './uses.ts'
@@ -88,10 +88,6 @@ export async function expireKeys(
       ? `“${key.label}” no longer expires.`
       : `“${key.label}” expires at ${key.expireTime} (${formatRelative(key.expireTime)}).`
   await updateKeys(session, args.slice(0, -1), { expireTime }, report, flags)
-}
-
-function parseExpiry(when: string, option: string): string | null {
-  return when === 'never' ? null : parseTimeOption(when, option)
 }
 
 /** With `flags`, a change that leaves the project without an active key is confirmed first. */

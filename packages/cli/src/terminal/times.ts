@@ -60,6 +60,11 @@ export function parseExpires(text: string): string {
   return parseTimeOption(text, '--expires')
 }
 
+/** A new expiry, which `never` removes. */
+export function parseExpiry(when: string, option: string): string | null {
+  return when === 'never' ? null : parseTimeOption(when, option)
+}
+
 /** Milliseconds, from a date or from RFC 3339, in which seconds may be missing. */
 function parseTime(text: string): number | undefined {
   if (/^[\d-]+$/.test(text)) return parseTimeMs(`${text}T00:00:00Z`)
