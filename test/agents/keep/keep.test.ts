@@ -241,6 +241,11 @@ test('health: from no key to a key that ends soon, and what is said while Pubrin
   const { kid } = currentJwk(dir)
   const age = new RegExp(`pubring_keep_ready 1[^]*key_age_seconds{kid="${kid}"} \\d`)
   await waitUntil(async () => age.test((await get('/metrics')).text))
+  const there = [...(await get('/metrics')).text.matchAll(/^# TYPE (\w+)/gm)].map(
+    ([, name]) => name,
+  )
+  const rules = readFileSync('deploy/prometheus-keeper-rules.yaml', 'utf8')
+  expect(there).toEqual(expect.arrayContaining(rules.match(/\bpubring_\w+/g) ?? []))
   expect((await get('/other')).status).toBe(404)
   controller.abort()
   await running
