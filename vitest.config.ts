@@ -60,7 +60,7 @@ export default defineConfig({
     globalSetup: ['run-folder', 'bundles', 'databases'].map(
       (name) => `test/support/setup/${name}.ts`,
     ),
-    provide: { isTimed: false },
+    provide: { isTimed: false, isDay: false },
     projects: [
       {
         extends: true,

@@ -14,5 +14,6 @@ export default defineConfig({
     // One after the other, because the day needs the machine for itself.
     maxWorkers: 1,
     testTimeout: 3_600_000,
+    provide: { engine: 'sqlite', isTimed: true, isDay: true },
   },
 })

@@ -19,6 +19,6 @@ export default defineConfig({
     maxWorkers: 5,
     testTimeout: 900_000,
     hookTimeout: 900_000,
-    provide: { engine: 'sqlite', isTimed: true },
+    provide: { engine: 'sqlite', isTimed: true, isDay: false },
   },
 })

@@ -8,7 +8,7 @@ import { startServer, temporaryFolder } from '../support/server/process.ts'
 const { folder } = temporaryFolder()
 
 /** Duration of the load; `SOAK_SECONDS=600 npm run test:long -- soak` takes ten minutes. */
-const seconds = Number(process.env.SOAK_SECONDS ?? 60)
+const seconds = Number(process.env.SOAK_SECONDS ?? 30)
 
 function memory(pid: number): number {
   const [, kilobytes] = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []

@@ -4,6 +4,8 @@ declare module 'vitest' {
   export interface ProvidedContext {
     /** Whether this run asserts bounds of real time, for which the machine must have nothing else to do. */
     isTimed: boolean
+    /** Whether this run is `npm run test:day`. */
+    isDay: boolean
   }
 }
 
