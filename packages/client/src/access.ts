@@ -74,10 +74,10 @@ export function accessRuleOperations(send: Send) {
      * change of it concerns. Nothing is issued, changed or stored.
      */
     check: async (id: string, body: AccessRuleCheckRequest, options?: CallOptions) =>
-      send<AccessRuleCheck>(repeatable(`${path(id)}/checks`, body), options),
+      send<AccessRuleCheck>(repeatable(`${path(id)}/checks`, body, 'accepted'), options),
     /** Names the people who would gain access by a new rule, which is not stored. */
     checkNew: async (body: AccessRuleCreate, options?: CallOptions) =>
-      send<AccessRuleCheck>(repeatable('/access-rules/checks', body), options),
+      send<AccessRuleCheck>(repeatable('/access-rules/checks', body, 'accepted'), options),
   }
 }
 
@@ -100,7 +100,8 @@ export function sessionOperations(send: Send) {
     endAll: async (person: string, options?: CallOptions) =>
       send<void>({ ...remove(path), query: { person } }, options),
     /** Ends the session of this client. */
-    signOut: async (options?: CallOptions) => send<SignedOut>(remove(`${path}/self`), options),
+    signOut: async (options?: CallOptions) =>
+      send<SignedOut>({ ...read(`${path}/self`), method: 'DELETE' }, options),
   }
 }
 

@@ -54,7 +54,7 @@ export function keyOperations(send: Send) {
      * with `duplicate_key` and the `kid` in `error.problem.kid`.
      */
     create: async (project: string, body: JwtKeyCreate, options?: CallOptions) =>
-      send<{ kid: string }>(create(all(project), body), options),
+      send<{ kid: string }>(create(all(project), body, 'kid'), options),
     /**
      * Changes the members in the patch and returns the updated key. `warnings` says if the project is
      * left without an active key, or the key vouched for others that are active.
@@ -73,15 +73,18 @@ export function keyOperations(send: Send) {
      * repeat: an end can only be set or brought nearer.
      */
     end: async (project: string, kid: string, token: string, options?: CallOptions) => {
-      const operation = repeatable(`${one(project, kid)}/end`, { token })
+      const operation = repeatable(`${one(project, kid)}/end`, { token }, 'expireTime')
       return send<JwtKeyEnded>({ ...operation, access: 'public' }, options)
     },
     /** Imports all keys or none. Safe to repeat: keys that already exist are reported as `present`. */
     import: async (project: string, body: KeyImport, options?: CallOptions) =>
-      send<KeyImportReport>(repeatable(`${projectPath(project)}/key-imports`, body), options),
+      send<KeyImportReport>(
+        repeatable(`${projectPath(project)}/key-imports`, body, 'items'),
+        options,
+      ),
     /** Checks a key without registering it. */
     check: async (body: { publicKeyPem: string; algorithm?: Algorithm }, options?: CallOptions) =>
-      send<KeyCheck>(repeatable('/key-checks', body), options),
+      send<KeyCheck>(repeatable('/key-checks', body, 'accepted'), options),
   }
 }
 
@@ -141,7 +144,7 @@ export function keyUseOperations(send: Send) {
      * another API key uses the name. Not retried if it may have succeeded.
      */
     report: async (project: string, body: KeyUseReport, options?: CallOptions) =>
-      send<KeyUsesReported>(create(all(project), body), options),
+      send<KeyUsesReported>(create(all(project), body, 'unknown'), options),
     /** The verifiers that report, by name. */
     reporters: async (project: string, options?: CallOptions) =>
       send<KeyReporter[]>(readList(all(project)), options),

@@ -38,12 +38,12 @@ export const readList = (path: string, query: Operation['query'] = {}): Operatio
   return { ...read(path), query, list: true }
 }
 /** A POST that stores something. Not retried if it may have succeeded. */
-export const create = (path: string, body?: object): Operation => {
-  return { method: 'POST', path, retry: 'if-not-processed', ...(body && { body }) }
+export const create = (path: string, body?: object, member = 'id'): Operation => {
+  return { method: 'POST', path, retry: 'if-not-processed', member, ...(body && { body }) }
 }
 /** A POST that stores nothing, or the same when it is repeated. */
-export const repeatable = (path: string, body?: object): Operation => {
-  return { ...create(path, body), retry: 'always' }
+export const repeatable = (path: string, body: object | undefined, member: string): Operation => {
+  return { ...create(path, body, member), retry: 'always' }
 }
 /**
  * A repeated patch could undo another caller's change made in between. Deactivation is retried all
@@ -51,9 +51,12 @@ export const repeatable = (path: string, body?: object): Operation => {
  */
 export const patch = (path: string, body: object): Operation => {
   const deactivates = JSON.stringify(body) === '{"active":false}'
-  return { method: 'PATCH', path, body, retry: deactivates ? 'always' : 'if-not-processed' }
+  const retry = deactivates ? 'always' : 'if-not-processed'
+  return { method: 'PATCH', path, body, retry, member: 'id' }
 }
-export const remove = (path: string): Operation => ({ method: 'DELETE', path, retry: 'always' })
+export const remove = (path: string): Operation => {
+  return { method: 'DELETE', path, retry: 'always', empty: true }
+}
 export const withConditions = (
   operation: Operation,
   { ifMatch, confirm }: Precondition & Confirmation = {},

@@ -79,7 +79,8 @@ export function tokenOperations(send: Send) {
       project: string,
       body: { token: string; audience?: string; issuer?: string; at?: string },
       options?: CallOptions,
-    ) => send<TokenCheck>(repeatable(`${projectPath(project)}/token-checks`, body), options),
+    ) =>
+      send<TokenCheck>(repeatable(`${projectPath(project)}/token-checks`, body, 'valid'), options),
     /**
      * Exchanges the token of a workload for an API key, without an API key. A client with a function in
      * `credentials` does it by itself. Fails with `token_refused`.
@@ -106,9 +107,10 @@ export function logOperations(send: Send) {
     },
     /** Signs a checkpoint with all that was acknowledged before. */
     checkpoint: async (options?: CallOptions) =>
-      send<LogTree>(repeatable('/log/checkpoints'), options),
+      send<LogTree>(repeatable('/log/checkpoints', undefined, 'origin'), options),
     /** Starts a log that has stopped again, with a new key and tree. Not retried if it may have succeeded. */
-    restart: async (options?: CallOptions) => send<LogTree>(create('/log/restarts'), options),
+    restart: async (options?: CallOptions) =>
+      send<LogTree>(create('/log/restarts', undefined, 'origin'), options),
   }
 }
 

@@ -20,7 +20,7 @@ async function startFront(
   const front = await listen((request, response) => {
     const { method, headers, url: path = '' } = request
     if (answers(path)) {
-      response.setHeader('content-type', 'application/json').end('{}')
+      response.setHeader('content-type', 'application/json').end('{"expireTime":"never"}')
       return
     }
     const forwarded = send(url + path, { method, headers }, (answer) => {

@@ -186,7 +186,13 @@ export async function requestSessionKey(
 ): Promise<SessionKey> {
   const transport = createTransport({ ...options, retries: 1, userAgent: userAgent() })
   const retry = body.code === undefined ? 'always' : 'if-not-processed'
-  const operation = { method: 'POST', path: '/session-keys', body, retry } as const
+  const operation = {
+    method: 'POST',
+    path: '/session-keys',
+    body,
+    retry,
+    member: 'apiKey',
+  } as const
   return (await transport.send({ ...operation, access: 'public' })).body as SessionKey
 }
 

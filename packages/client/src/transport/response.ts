@@ -3,14 +3,18 @@ import type { Problem } from '../types.ts'
 import { retryAfterSeconds } from './retry.ts'
 import { readText } from './text-chunks.ts'
 
-/** The request that a response belongs to. */
-export type RequestContext = {
-  method: string
-  url: string
-  baseUrl: string
-  /** Whether the response body is an array; otherwise it is an object. */
-  list?: boolean
+/** What a successful response to an operation has; by default, an object. */
+export type Expectation = {
+  /** The body is an array. */
+  list?: true
+  /** There is no body (204). */
+  empty?: true
+  /** The body has this member. */
+  member?: string
 }
+
+/** The request that a response belongs to. */
+export type RequestContext = Expectation & { method: string; url: string; baseUrl: string }
 
 /** A successful response, fully read. */
 export type ApiResponse = { headers: Headers; body: unknown }
@@ -29,18 +33,18 @@ export async function readResponse(
   rejectRedirect(response, context)
   const text = await readText(response, response.ok ? maxResponseLength : maxErrorLength)
   if (text === undefined) throw unexpectedResponse(response, context)
-  const { status, headers } = response
   if (!response.ok) throw responseError(response, text, context)
-  if (status === 204) return { headers, body: undefined }
   const body = parseJson(text)
-  if (
-    typeof body !== 'object' ||
-    body === null ||
-    Array.isArray(body) !== (context.list === true)
-  ) {
-    throw unexpectedResponse(response, context)
-  }
-  return { headers, body }
+  if (!isExpected(response, body, context)) throw unexpectedResponse(response, context)
+  return { headers: response.headers, body }
+}
+
+/** Whether Pubring may have responded, since a proxy that says 200 to everything has changed nothing. */
+function isExpected({ status }: Response, body: unknown, context: RequestContext): boolean {
+  const { list = false, empty = false, member } = context
+  if (empty) return status === 204
+  if (typeof body !== 'object' || body === null || Array.isArray(body) !== list) return false
+  return member === undefined || member in body
 }
 
 /** Throws on a redirect: following it would send the API key to another host. */

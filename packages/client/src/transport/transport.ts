@@ -5,11 +5,17 @@ import type { TokenExchangeResponse } from '../types.ts'
 import { normalizeUrl } from '../validation.ts'
 import { createDeadline, sleep } from './deadline.ts'
 import { networkErrorReason } from './network-error.ts'
-import { type ApiResponse, type RequestContext, readResponse, rejectRedirect } from './response.ts'
+import {
+  type ApiResponse,
+  type Expectation,
+  type RequestContext,
+  readResponse,
+  rejectRedirect,
+} from './response.ts'
 import { isOutcomeUnknown, mayRetry, type RetryMode, retryDelayMs } from './retry.ts'
 
 /** One API operation as an HTTP request. */
-export type Operation = {
+export type Operation = Expectation & {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   /** Relative to the base URL. */
   path: string
@@ -21,8 +27,6 @@ export type Operation = {
   /** In place of those of the transport. */
   retries?: number | undefined
   retry: RetryMode
-  /** The response body is an array. */
-  list?: true
   /** Sent without the API key. */
   access?: 'public'
 }
@@ -39,8 +43,7 @@ export function createTransport(options: ClientOptions) {
   const url = normalizeUrl(options.url)
   const request = createRequest(url, options)
   const contextOf = (operation: Operation): RequestContext => {
-    const { method, list = false } = operation
-    return { method, url: operationUrl(url, operation), baseUrl: url, list }
+    return { ...operation, url: operationUrl(url, operation), baseUrl: url }
   }
   /** The `PubringError` for what `fetch` or reading the body threw. */
   const toError = (operation: Operation, cause: unknown, timedOut = false) =>
@@ -124,7 +127,8 @@ export function tokenExchange({ token, rule }: { token: string; rule?: string })
     subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',
   })
   if (rule !== undefined) body.set('rule', rule)
-  return { method: 'POST', path: '/token', body, retry: 'always', access: 'public' }
+  const member = 'access_token'
+  return { method: 'POST', path: '/token', body, retry: 'always', access: 'public', member }
 }
 
 function createRequest(url: string, options: ClientOptions) {
