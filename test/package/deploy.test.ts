@@ -86,12 +86,12 @@ async function expectVerified(name: string, skip: (when: boolean, note: string) 
   expect({ code: error?.code, own }).toEqual({ code: undefined, own: [] })
 }
 
-test.each(['sqlite', 'postgres'])(
+test.each(['sqlite', 'postgres', 'follower', 'keeper'])(
   'Kubernetes adds no variables of services to a pod (%s): they would be refused',
-  (engine) => {
+  (file) => {
     expect(() => rejectUnknownVariables({ PUBRING_SERVICE_HOST: '10.0.0.1' })).toThrow(
       /a link that Kubernetes sets/,
     )
-    expect(read(`kubernetes/${engine}.yaml`)).toMatch(/^ {6}enableServiceLinks: false$/m)
+    expect(read(`kubernetes/${file}.yaml`)).toMatch(/^ {6}enableServiceLinks: false$/m)
   },
 )
