@@ -44,7 +44,7 @@ const followedSeconds = 60
 async function prepare(example: Example): Promise<void> {
   const own = join('examples/verifiers', example.folder)
   const ending = 'examples/verifiers/until-one-ends.sh'
-  for (const part of [own, ending, 'packages/client', 'tsconfig.json']) {
+  for (const part of [own, ending, 'packages/client', 'package.json', 'tsconfig.json']) {
     cpSync(join(checkout, part), join(buildFolder, part), { recursive: true, filter: isSource })
   }
   if (example.build !== undefined) await build(example.build, buildFolderOf(example))

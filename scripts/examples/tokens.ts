@@ -36,7 +36,8 @@ export function goodToken(signer: Signer, kid: string, issuer: string): string {
 
 function claimsFor(issuer: string) {
   const time = Math.floor(Date.now() / 1_000)
-  return { iss: issuer, aud: audience, sub: 'alice', iat: time, exp: time + lifetimeSeconds }
+  const exp = time + lifetimeSeconds
+  return { iss: issuer, aud: audience, sub: 'alice', iat: time, nbf: time, exp }
 }
 
 /** Tokens that a verifier must refuse, by what is wrong with them. The signer is one for RS256. */
@@ -51,6 +52,7 @@ export function badTokens(signer: Signer, kid: string, issuer: string): Record<s
     'another audience': signed(signer, header, { ...claims, aud: 'invoices' }),
     'another issuer': signed(signer, header, { ...claims, iss: `${issuer}0` }),
     expired: signed(signer, header, { ...claims, iat: time - 7_200, exp: time - 3_600 }),
+    'not valid yet': signed(signer, header, { ...claims, nbf: time + lifetimeSeconds / 2 }),
     'another key under the same kid': signed(newSigner(), header, claims),
     'a kid that is not registered': signed(
       newSigner(),
