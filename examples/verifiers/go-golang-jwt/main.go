@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/MicahParks/keyfunc/v3"
@@ -23,10 +24,29 @@ var (
 	jwksURL  = cmp.Or(os.Getenv("JWKS_URL"), issuer+"/.well-known/jwks.json")
 )
 
+// When the key set was last received, since the library keeps using it while there is none.
+type received struct{ at atomic.Int64 }
+
+func (last *received) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := http.DefaultTransport.RoundTrip(request)
+	if err == nil && response.StatusCode == http.StatusOK {
+		last.at.Store(time.Now().UnixNano())
+	}
+	return response, err
+}
+
+// Whether the follower has died.
+func (last *received) isTooOld(interval time.Duration) bool {
+	return interval > 0 && time.Since(time.Unix(0, last.at.Load())) > 3*interval
+}
+
 func main() {
 	// Create one per process: it refreshes the key set every hour. With a follower, every second:
+	var last received
 	var options keyfunc.Override
-	if interval, err := time.ParseDuration(os.Getenv("CACHE_SECONDS") + "s"); err == nil {
+	interval, err := time.ParseDuration(os.Getenv("CACHE_SECONDS") + "s")
+	if err == nil {
+		options.Client = &http.Client{Transport: &last}
 		options.RefreshInterval = interval
 		options.RefreshUnknownKID = rate.NewLimiter(rate.Every(interval), 1)
 	}
@@ -36,6 +56,9 @@ func main() {
 	}
 	// Without a kid, the library tries all keys.
 	keyOf := func(token *jwt.Token) (any, error) {
+		if last.isTooOld(interval) {
+			return nil, errors.New("the key set is too old")
+		}
 		if _, isThere := token.Header["kid"]; !isThere {
 			return nil, errors.New("the token names no kid")
 		}

@@ -11,7 +11,7 @@ from authlib.jose.errors import JoseError
 
 issuer = os.environ["ISSUER"]
 url = os.environ.get("JWKS_URL") or issuer + "/.well-known/jwks.json"
-# The library fetches nothing itself: keep the key set for some minutes. With a follower, for a second.
+# The library fetches nothing itself: keep the key set for some minutes, and no longer. With a follower, for a second.
 seconds = float(os.environ.get("CACHE_SECONDS") or 300)
 tokens = JsonWebToken(["RS256", "PS256", "ES256", "ES384", "ES512", "EdDSA"])
 rules = {
@@ -24,12 +24,9 @@ cached = {"until": 0.0}
 
 def keys():
     if time.monotonic() >= cached["until"]:
+        with urlopen(url, timeout=5) as response:
+            cached["keys"] = JsonWebKey.import_key_set(json.load(response))
         cached["until"] = time.monotonic() + seconds
-        try:
-            with urlopen(url, timeout=5) as response:
-                cached["keys"] = JsonWebKey.import_key_set(json.load(response))
-        except OSError as error:
-            print(f"the old keys stay: {error}")
     return cached["keys"]
 
 
@@ -45,7 +42,7 @@ class Service(BaseHTTPRequestHandler):
             claims = tokens.decode(token, key_of, claims_options=rules)
             claims.validate()
             self.respond(200, json.dumps(claims))
-        except (JoseError, ValueError, KeyError) as error:
+        except (JoseError, OSError, ValueError, KeyError) as error:
             self.respond(401, f"refused: {error}")
 
     def respond(self, status, text):
