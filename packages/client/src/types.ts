@@ -1117,6 +1117,7 @@ export type ServiceErrorCode =
   | 'rotation_not_ready'
   | 'rotation_ended'
   | 'key_limit_reached'
+  | 'api_key_limit_reached'
   | 'link_limit_reached'
   | 'jwks_too_large'
   | 'project_id_taken'

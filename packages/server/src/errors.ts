@@ -233,6 +233,12 @@ export const errorTable = {
     advice:
       'Delete keys that are no longer used, or ask the operator to raise `PUBRING_MAX_KEYS_PER_PROJECT`. A registration link brings few keys before somebody activates them. `limit` is the current value.',
   },
+  api_key_limit_reached: {
+    status: 409,
+    title: 'The project has too many API keys',
+    advice:
+      'Revoke API keys that have expired or are not used. `limit` is the most of one project.',
+  },
   link_limit_reached: {
     status: 409,
     title: 'The project has too many open registration links',

@@ -293,3 +293,21 @@ test('of two last admins that revoke each other at once, one stays', async () =>
     [204, 401],
   ]).toContainEqual(statuses)
 })
+
+test('no more than 1,000 API keys are bound to a project, whoever creates them', async () => {
+  const crowded = await startApp()
+  const headers = { 'x-api-key': await crowded.apiKey('admin', crowded.project.id) }
+  await crowded.database.execute(
+    `insert into api_key (id, name, role, project_id, prefix, digest, enabled, create_time)
+      with recursive n(i) as (select 1 union all select i + 1 from n where i < 998)
+      select 'k' || cast(i as text), 'n', 'reader', ?, 'p', 'd' || cast(i as text), 1, ? from n`,
+    crowded.project.id,
+    new Date().toISOString(),
+  )
+  const body = { name: 'n', role: 'reader', project: 'payments' }
+  expect((await crowded.send('POST', '/v1/api-keys', { headers, body })).statusCode).toBe(201)
+  const refused = await crowded.send('POST', '/v1/api-keys', { body })
+  expect(refused.json()).toMatchObject({ status: 409, code: 'api_key_limit_reached', limit: 1_000 })
+  const unbound = { name: 'n', role: 'reader' }
+  expect((await crowded.send('POST', '/v1/api-keys', { body: unbound })).statusCode).toBe(201)
+})

@@ -1,5 +1,5 @@
-import { hash, randomBytes } from 'node:crypto'
-import { afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { hash, randomBytes, randomUUID } from 'node:crypto'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import {
   exchangeLedgerId,
   type LedgerEvent,
@@ -22,6 +22,8 @@ let server: TestApp
 let replica: TestApp
 let rule: { id: string }
 let offset = 0
+/** The person of a test: one may sign in 20 times a minute. */
+let ada: string
 beforeAll(async () => {
   provider = await startProvider(`${publicUrl}/sign-in/callback`)
   provider.person.claims = { name: 'Ada Lovelace', groups: ['platform'] }
@@ -38,7 +40,8 @@ beforeAll(async () => {
   const body = { for: 'people', name: 'n', conditions, role: 'writer', allProjects: true }
   rule = (await server.send('POST', '/v1/access-rules', { body })).json()
 })
-afterEach(() => {
+beforeEach(() => {
+  ada = `ada-${randomUUID()}`
   offset = 0
 })
 
@@ -58,7 +61,7 @@ function begin(changes: Record<string, string> = {}) {
   return { codeVerifier, query, address: `/sign-in/cli?${new URLSearchParams(query)}` }
 }
 
-async function signedIn(subject = 'ada'): Promise<TestBrowser> {
+async function signedIn(subject = ada): Promise<TestBrowser> {
   provider.person.subject = subject
   const browser = createBrowser(provider, server)
   expect((await browser.signIn('?recent=true')).statusCode).toBe(302)
@@ -135,7 +138,7 @@ describe('signing in on the command line', () => {
     const [event] = (await server.send('GET', url)).json()
     expect(event).toMatchObject({
       type: 'token.exchanged',
-      actor: { name: 'Ada Lovelace', user: { subject: 'ada', sessionId: self.session.id } },
+      actor: { name: 'Ada Lovelace', user: { subject: ada, sessionId: self.session.id } },
       changes: { name: { to: 'pubring login' }, role: { to: 'reader' } },
     })
     // It ends with its session, and is not one of the API keys that admins manage.
@@ -174,6 +177,17 @@ describe('signing in on the command line', () => {
     expect(await statusOf(next, replica)).toBe(200)
     offset = 4 * 3_600_000
     await expectEnded(redeem({ renewalSecret }))
+  })
+
+  test('renews its API keys 20 times a minute', async () => {
+    const { renewalSecret } = await loggedIn(await signedIn())
+    for (let n = 1; n < 20; n += 1) {
+      expect((await redeem({ renewalSecret }, n % 2 ? server : replica)).statusCode).toBe(200)
+    }
+    const refused = await redeem({ renewalSecret })
+    expect([refused.json().code, refused.headers['retry-after']]).toEqual(['rate_limited', '60'])
+    offset = 60_000
+    expect((await redeem({ renewalSecret })).statusCode).toBe(200)
   })
 
   test('never lasts longer than the session that approved it', async () => {

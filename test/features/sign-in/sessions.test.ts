@@ -6,6 +6,7 @@ import { browserOf } from '../../../packages/server/src/features/sign-in/http/de
 import { readSessions } from '../../../packages/server/src/features/sign-in/reads.ts'
 import { requireSameOrigin } from '../../../packages/server/src/kernel/http/request/headers.ts'
 import { verifyLedgers } from '../../../packages/server/src/kernel/ledger/all-ledgers.ts'
+import { newId } from '../../../packages/server/src/kernel/values/ids.ts'
 import { openLedgerReader } from '../../../packages/server/src/registry.ts'
 import { pageHeaders, startApp, type TestApp } from '../../support/app/app.ts'
 import { stoppedClock } from '../../support/app/clock.ts'
@@ -39,6 +40,21 @@ const send = (
   url: string,
   body?: object,
 ) => server.send(method, url, { headers: pageHeaders(secret), ...(body && { body }) })
+
+/** Inserts sessions that are used all the time, but for `s77`. */
+async function insertSessions(app: TestApp, apiKeyId: string, count: number) {
+  const columns = 'id, digest, api_key_id, create_time, expire_time, last_use_time'
+  const later = '2999-01-01T00:00:00.000Z'
+  await app.database.execute(
+    `insert into session (${columns})
+      with recursive n(i) as (select 1 union all select i + 1 from n where i < ${count})
+      select 's' || cast(i as text), 'd' || cast(i as text), ?, ?, ?,
+        case when i = 77 then '2998-01-01T00:00:00.000Z' else '${later}' end from n`,
+    apiKeyId,
+    new Date().toISOString(),
+    later,
+  )
+}
 
 async function expectEnded(secret: string) {
   const answer = await send(secret, 'GET', keys)
@@ -273,7 +289,7 @@ describe('sessions', () => {
     const apiKey = await server.apiKey('reader')
     const first = await signIn(apiKey)
     for (let n = 1; n < 21; n += 1) {
-      clock.advance(1)
+      clock.advance(minute / 20)
       await signIn(apiKey)
     }
     await expectEnded(first.secret)
@@ -281,18 +297,52 @@ describe('sessions', () => {
     expect(ended.changes).toEqual({ reason: { to: 'limit' } })
   })
 
+  test('of one API key begin 20 times a minute, which moves the ledger for nobody else', async () => {
+    const apiKey = await server.apiKey('reader')
+    for (let n = 0; n < 20; n += 1) await signIn(apiKey)
+    const revisionOf = async () => (await server.send('GET', '/v1/history?limit=1')).json()[0]
+    const before = await revisionOf()
+    const refused = await server.send('POST', '/v1/sessions', { headers: { 'x-api-key': apiKey } })
+    expect([refused.json().code, refused.headers['retry-after']]).toEqual(['rate_limited', '60'])
+    expect(await revisionOf()).toEqual(before)
+    await signIn(await server.apiKey('reader'))
+    clock.advance(minute)
+    await signIn(apiKey)
+  })
+
+  test('of a person begin 20 times a minute, however many logins a thief approves', async () => {
+    const { store } = server.context
+    const person = { subject: newId() }
+    const approve = () => createPersonSession(store, { approvedBy: newId() }, person)
+    for (let n = 0; n < 20; n += 1) await approve()
+    await expect(approve()).rejects.toMatchObject({ code: 'rate_limited' })
+    for (let n = 0; n < 20; n += 1) await createPersonSession(store, {}, person)
+    const another = createPersonSession(store, {}, person)
+    await expect(another).rejects.toMatchObject({ code: 'rate_limited' })
+    await createPersonSession(store)
+  })
+
+  test('of the API keys of a project are 1,000 at most, and end no others', async () => {
+    const other = await startApp()
+    const owner = await other.apiKey('reader', other.project.id)
+    const own = (
+      await other.send('GET', '/v1/api-keys/self', { headers: { 'x-api-key': owner } })
+    ).json()
+    const unbound = await signIn(other.admin, other)
+    await insertSessions(other, own.id, 1_000)
+    await signIn(await other.apiKey('reader', other.project.id), other)
+    const sessions = await readSessions(other.context.store.reader, 'all')
+    const ids = sessions.map(({ id }) => id)
+    expect([ids.length, ids.includes('s77'), ids.includes(unbound.id)]).toEqual([
+      1_001,
+      false,
+      true,
+    ])
+  })
+
   test('are 10,000 at most: then the one that was not used longest ends', async () => {
     const other = await startApp()
-    const columns = 'id, digest, api_key_id, create_time, expire_time, last_use_time'
-    const later = '2999-01-01T00:00:00.000Z'
-    await other.database.execute(
-      `insert into session (${columns})
-        with recursive n(i) as (select 1 union all select i + 1 from n where i < 10000)
-        select 's' || cast(i as text), 'd' || cast(i as text), 'k' || cast(i as text), ?, ?,
-          case when i = 77 then '2998-01-01T00:00:00.000Z' else '${later}' end from n`,
-      new Date().toISOString(),
-      later,
-    )
+    await insertSessions(other, 'k', 10_000)
     const { id } = await signIn(other.admin, other)
     const sessions = await readSessions(other.context.store.reader, 'all')
     const ids = sessions.map((session) => session.id)

@@ -13,6 +13,7 @@ import { recordEntityTag, requireIfMatch } from '../../kernel/entity-tags.ts'
 import { notFound } from '../../kernel/faults.ts'
 import type { EventChanges, NewEvent } from '../../kernel/ledger/chain.ts'
 import { requireUncontradicted } from '../../kernel/ledger/contradictions.ts'
+import { requireRate } from '../../kernel/ledger/event-rates.ts'
 import {
   appendEvents,
   type LockedLedger,
@@ -27,6 +28,7 @@ import { requireProject } from '../projects/apply.ts'
 import { type ApiKeyCreation, type ApiKeyIssue, apiKeyDeleted } from './changes.ts'
 import type { ApiKeyUpdate } from './contract.ts'
 import { changing, patchApiKey, toApiKey } from './operations.ts'
+import { countApiKeys } from './reads.ts'
 import { type ApiKeyRecord, apiKeys, apiKeyTable, apiKeyToRow, isManaged } from './stored.ts'
 
 const write = recordWriter(apiKeyTable, apiKeys, apiKeyToRow)
@@ -49,7 +51,7 @@ export async function createApiKey(
   const { projectId } = apiKey
   const access = projectId === undefined ? unboundAdmin : changing
   if (ledger.caller !== undefined) requireAccess(ledger.caller.grants, access, projectId)
-  if (projectId !== undefined) await requireProject(db, projectId)
+  if (projectId !== undefined) await requireRoom(db, projectId)
   const created = await write(db, { verb: 'created', before: undefined, after: apiKey })
   await appendEvents(ledger, [created])
   return { result: apiKey, changed: true }
@@ -96,6 +98,17 @@ export async function deleteApiKey(
   return { result: undefined, changed: true }
 }
 
+/** Those that are bound to one project, expired ones included. */
+const maxOfProject = 1_000
+
+/** Throws `project_not_found` or `api_key_limit_reached`. */
+async function requireRoom(db: Db, projectId: string): Promise<void> {
+  await requireProject(db, projectId)
+  if ((await countApiKeys(db, projectId)) < maxOfProject) return
+  const detail = `${maxOfProject} API keys are bound to the project. Revoke those that have expired or are not used.`
+  throw new PubringError('api_key_limit_reached', detail, { limit: maxOfProject })
+}
+
 /** Whether there is an API key of a permanent admin. */
 export async function hasPermanentAdmin({ db }: Transaction): Promise<boolean> {
   return (await readManaged(db)).some(isPermanentAdmin)
@@ -119,11 +132,16 @@ export function deletionOf({ id, name, role }: ApiKeyRecord): NewEvent {
   return apiKeys.event('deleted', id, { name: { from: name }, role: { from: role } })
 }
 
+/** A command line needs one in 14 minutes. */
+const issued = { type: 'token.exchanged', limit: 20, did: 'renewed an API key of your session' }
+
 export async function issueApiKey(
   tx: Transaction,
   { apiKey, origin }: ApiKeyIssue,
 ): Promise<Outcome<undefined>> {
-  await insertIssued(await lockExchangeLedger(tx, apiKey, origin), apiKey)
+  const ledger = await lockExchangeLedger(tx, apiKey, origin)
+  await requireRate(ledger, issued)
+  await insertIssued(ledger, apiKey)
   return { result: undefined, changed: true }
 }
 

@@ -44,6 +44,7 @@ const apiKeys = managedRecords({
   },
   createsSecret: true,
   notFound: 'api_key_not_found',
+  createErrors: ['api_key_limit_reached'],
   givesAccess: true,
   descriptions: {
     create:

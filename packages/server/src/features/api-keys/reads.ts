@@ -32,11 +32,12 @@ export function readApiKeysById(db: Db, ids: readonly string[]): Promise<ApiKeyR
   return inChunks(ids, (some) => apiKeys.read(db, (all) => all.where('id', 'in', some)))
 }
 
-/** The number of API keys, without those that tokens were exchanged for. */
-export async function countApiKeys(db: Db): Promise<number> {
+/** The number of API keys, without those that tokens were exchanged for: of all, or those bound to the project. */
+export async function countApiKeys(db: Db, projectId?: string): Promise<number> {
   const row = await db
     .selectFrom('api_key')
     .where(isManaged)
+    .$if(projectId !== undefined, (all) => all.where('project_id', '=', projectId ?? ''))
     .select((select) => select.fn.countAll<number | string>().as('count'))
     .executeTakeFirstOrThrow()
   return Number(row.count)

@@ -5,6 +5,7 @@ import { seenSince } from '../../kernel/access/seen-people.ts'
 import type { Outcome, RecordChange, Transaction } from '../../kernel/changes.ts'
 import { notFound } from '../../kernel/faults.ts'
 import type { NewEvent } from '../../kernel/ledger/chain.ts'
+import { requireRate } from '../../kernel/ledger/event-rates.ts'
 import {
   appendChange,
   appendEvents,
@@ -27,17 +28,32 @@ import {
   sessionToRow,
 } from './stored.ts'
 
-/** Live sessions in all, and of one person or API key. Beyond that, those that were not used longest end. */
+/**
+ * Live sessions in all, of the API keys that are bound to one project, and of one person or API key. Beyond
+ * that, those that were not used longest end.
+ */
 const maxSessions = 10_000
+const maxSessionsOfProject = 1_000
 const maxSessionsOfOne = 20
 
-/** Creates the session, and ends what it replaces and what is beyond the limits. */
+/**
+ * Creates the session, and ends what it replaces and what is beyond the limits. Throws `rate_limited` for one
+ * that would end another of the last minute. Logins of the command line, which a thief of a session may approve,
+ * count apart: they keep nobody from signing in.
+ */
 export async function createSession(
   tx: Transaction,
   { session: submitted, person, replaces, origin }: SessionCreation,
 ): Promise<Outcome<SessionRecord>> {
   const { db } = tx
   const ledger = await lockSystemLedger(tx, origin)
+  await requireRate(ledger, {
+    type: 'session.created',
+    limit: maxSessionsOfOne,
+    did: 'signed in',
+    isCounted: ({ changes }) =>
+      (changes?.approvedBy === undefined) === (submitted.approvedBy === undefined),
+  })
   const { session, appeared } = await withPerson(db, submitted, person)
   const events = [
     ...appeared,
@@ -89,14 +105,29 @@ async function readExcess(db: Db, { person, apiKeyId }: SessionRecord): Promise<
     person === undefined
       ? all.where('api_key_id', '=', apiKeyId ?? '')
       : all.where('subject', '=', person.subject).where('issuer', '=', person.issuer)
+  const project = db
+    .selectFrom('api_key')
+    .select('project_id')
+    .where('id', '=', apiKeyId ?? '')
+  const ofProject = all.where('api_key_id', 'in', (select) =>
+    select
+      .selectFrom('api_key')
+      .select('id')
+      .where('rule_id', 'is', null)
+      .where('project_id', '=', project),
+  )
   // SQLite has no offset without a limit.
   const beyond = (limit: number, sessions: typeof all) =>
     sessions
       .offset(limit - 1)
       .limit(100)
       .execute()
-  const rows = [...(await beyond(maxSessionsOfOne, own)), ...(await beyond(maxSessions, all))]
-  return [...new Set(rows.map(({ id }) => id))]
+  const rows = [
+    await beyond(maxSessionsOfOne, own),
+    await beyond(maxSessionsOfProject, ofProject),
+    await beyond(maxSessions, all),
+  ]
+  return [...new Set(rows.flat().map(({ id }) => id))]
 }
 
 /** Deletes the sessions that exist; returns an event for each. */

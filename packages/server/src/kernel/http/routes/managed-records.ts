@@ -41,8 +41,9 @@ interface ManagedRecords<
   /** The response of a creation holds a secret, which no cache may store. */
   createsSecret?: true
   notFound: ErrorCode
-  /** Errors of creations and updates; by default those of giving rights. */
+  /** Errors of creations besides those of giving rights. */
   createErrors?: readonly ErrorCode[]
+  /** Errors of updates; by default those of giving rights. */
   updateErrors?: readonly ErrorCode[]
   /** Errors of updates and deletions besides those of every kind. */
   changeErrors?: readonly ErrorCode[]
@@ -96,7 +97,7 @@ export function managedRecords<
 
 /** Registers the operations of a kind. */
 export function recordRoutes(app: App, kernel: Kernel, kind: AnyRecords): void {
-  const { access, notFound, createErrors, updateErrors = grantErrors, givesAccess } = kind
+  const { access, notFound, createErrors = [], updateErrors = grantErrors, givesAccess } = kind
   const { changeErrors = givesAccess ? accessErrors : [] } = kind
   const { recentSignIn } = kind
   const reads = { access: { ...(kind.readAccess ?? access), auditor: true } }
@@ -116,7 +117,9 @@ export function recordRoutes(app: App, kernel: Kernel, kind: AnyRecords): void {
     config: {
       create: {
         access: changing('create'),
-        errors: createErrors ?? [...grantErrors, 'project_not_found'],
+        errors: givesAccess
+          ? ([...grantErrors, 'project_not_found', ...createErrors] as const)
+          : createErrors,
       },
       list: reads,
       read: { ...reads, errors: [notFound] },
