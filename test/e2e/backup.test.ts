@@ -42,6 +42,15 @@ function keepCreating(client: ServerClient): { acknowledged: string[]; end(): Pr
   }
 }
 
+/** Signs in with the API key; returns the id of the session. */
+async function signIn({ url }: { url: string }, apiKey: string): Promise<string> {
+  const answer = await fetch(`${url}/v1/sessions`, {
+    method: 'POST',
+    headers: { 'x-api-key': apiKey },
+  })
+  return Object(await answer.json()).id
+}
+
 describe('pubring backup', () => {
   test('under load contains every key acknowledged before, in one intact file', async () => {
     const { cwd, server, client } = await startIn('load')
@@ -128,7 +137,7 @@ describe('pubring restore', () => {
     old.close()
   })
 
-  test('lists the keys and API keys that become valid again, and asks', async () => {
+  test('lists what becomes valid again, and asks', async () => {
     const { cwd, server, client } = await startIn('revived')
     const api = createClient({ url: server.url, apiKey: server.apiKey })
     const [kept, disabled, deleted] = [
@@ -140,7 +149,26 @@ describe('pubring restore', () => {
       ['stays', 'revoked', 'demoted'].map((name) => api.apiKeys.create({ name, role: 'admin' })),
     )
     for (const made of [stays, revoked, demoted]) rememberSecret('an API key', made?.apiKey ?? '')
+    const { id: project } = await api.projects.get('default')
+    const createRule = (name: string) =>
+      api.accessRules.create({
+        for: 'workloads',
+        name,
+        issuer: `${server.url}/v1/projects/${project}`,
+        keySource: 'project',
+        conditions: {},
+        role: 'registrar',
+        project,
+      })
+    const [rule, changed] = [await createRule('rotation'), await createRule('recovery')]
+    const link = await api.registrationLinks.create('default', { note: 'ACME' })
+    const session = await signIn(server, stays?.apiKey ?? '')
+    const other = await signIn(server, stays?.apiKey ?? '')
     await pubring(cwd, 'backup', join(cwd, 'b.db'))
+    await api.accessRules.update(rule.id, { active: false })
+    await api.accessRules.update(changed.id, { maxLifetime: 60 })
+    await api.registrationLinks.delete('default', link.id)
+    await api.sessions.end(session)
     for (const kid of [disabled, deleted])
       await api.keys.update('default', kid ?? '', { active: false })
     await api.keys.delete('default', deleted ?? '')
@@ -151,13 +179,20 @@ describe('pubring restore', () => {
 
     const refused = await pubring(cwd, 'restore', join(cwd, 'b.db'))
     expect(refused.code).toBe(exitCodes.declined.code)
-    expect(refused.stderr).toContain('makes 2 keys and 2 API keys valid again')
+    expect(refused.stderr).toContain(
+      'makes 2 keys, 2 API keys, 2 access rules, 1 session and 1 registration link valid again',
+    )
     for (const id of [disabled, deleted])
       expect(refused.stderr).toContain(`Published again: key ${id}`)
     expect(refused.stderr).toContain(`API key ${revoked?.id} (revoked), admin of all projects`)
     expect(refused.stderr).toContain(`API key ${demoted?.id} (demoted), admin of all projects`)
-    expect(refused.stderr).not.toContain(kept)
-    expect(refused.stderr).not.toContain(stays?.id)
+    for (const one of [rule, changed])
+      expect(refused.stderr).toContain(
+        `access rule ${one.id} (${one.name}), registrar of ${project}`,
+      )
+    expect(refused.stderr).toContain(`session ${session} of ${stays?.id}`)
+    expect(refused.stderr).toContain(`registration link ${link.id} (ACME) of default`)
+    for (const id of [kept, `API key ${stays?.id}`, other]) expect(refused.stderr).not.toContain(id)
     expect(readdirSync(join(cwd, 'data')).filter((name) => /restor|replaced/.test(name))).toEqual(
       [],
     )
@@ -167,6 +202,9 @@ describe('pubring restore', () => {
     expect(JSON.parse(stdout)).toMatchObject({
       keys: [{ kid: disabled }, { kid: deleted }],
       apiKeys: [{ id: revoked?.id }, { id: demoted?.id, role: 'admin' }],
+      accessRules: [{ id: rule.id }, { id: changed.id }],
+      sessions: [{ id: session, apiKeyId: stays?.id }],
+      registrationLinks: [{ project: 'default', id: link.id }],
     })
   })
 })

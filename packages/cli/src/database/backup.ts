@@ -1,15 +1,7 @@
 import { existsSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { readApiKeys } from '@pubring/server/features/api-keys/reads'
-import { keys } from '@pubring/server/features/keys/stored'
 import { ownMigrations } from '@pubring/server/kernel/storage/migrations/index'
-import {
-  isPostgres,
-  openReads,
-  readSchema,
-  sqliteFileOf,
-} from '@pubring/server/kernel/storage/open'
-import type { Db } from '@pubring/server/kernel/storage/schema'
+import { isPostgres, readSchema, sqliteFileOf } from '@pubring/server/kernel/storage/open'
 import {
   copyDatabase,
   integrityErrors,
@@ -18,8 +10,6 @@ import {
 } from '@pubring/server/kernel/storage/sqlite/backup'
 import { noteBackup } from '@pubring/server/kernel/storage/sqlite/file'
 import { openMigrated } from '@pubring/server/kernel/storage/sqlite/opening'
-import { isActive, now } from '@pubring/server/kernel/values/times'
-import { systemClock } from '@pubring/server/runtime/clock'
 import { makePrivateFolder, moveIntoPlace } from '@pubring/server/runtime/files'
 import { present } from '@pubring/server/runtime/present'
 import { formatCount } from '@pubring/server/runtime/text'
@@ -35,6 +25,7 @@ import {
 } from '../terminal/terminal.ts'
 import { type DatabaseFlags, resolveDatabaseUrl } from './database.ts'
 import { acceptLedgers, findLedgerFaults } from './ledger.ts'
+import { countRevived, findRevived, type Revived, revivedLines } from './revived.ts'
 
 /**
  * Copies the database to a file, with or without a running server. The file appears only once the
@@ -150,7 +141,7 @@ export async function restore(
   if (replaces) notify(terminal, `The previous database is ${replaced}.`)
   notify(
     terminal,
-    `Changes made after the backup are undone, also those of access rules and sessions. The log stops if it was signed since then: see pubring doctor.`,
+    `Changes made after the backup are undone. The log stops if it was signed since then: see pubring doctor.`,
   )
 }
 
@@ -173,10 +164,10 @@ async function confirmRevival(
     await confirm(terminal, flags, { ...confirmation, statement: unknownRevival })
     return undefined
   }
-  const { keys, apiKeys } = revived
   for (const line of revivedLines(revived)) notify(terminal, line)
-  if (keys.length + apiKeys.length === 0) return revived
-  const statement = `The restore makes ${formatCount(keys.length, 'key')} and ${formatCount(apiKeys.length, 'API key')} valid again.`
+  const counts = countRevived(revived)
+  if (counts === '') return revived
+  const statement = `The restore makes ${counts} valid again.`
   await confirm(terminal, flags, { ...confirmation, statement })
   return revived
 }
@@ -214,70 +205,4 @@ async function stage(
 
 function removeStaged(staged: string): void {
   for (const suffix of ['', '-wal', '-shm', '-generation']) rmSync(staged + suffix, { force: true })
-}
-
-/** Keys and API keys that are valid in a backup, and not in the database that the backup replaces. */
-interface Revived {
-  keys: { project: string; kid: string; label: string }[]
-  /** Includes API keys that have other rights in the backup. */
-  apiKeys: { id: string; name: string; role: string; projectId?: string }[]
-}
-
-/** Compares the databases row by row with their ledgers: a contradicted row counts as not valid. */
-async function findRevived(backupUrl: string, presentUrl: string): Promise<Revived> {
-  const backup = await openReads(backupUrl)
-  try {
-    const running = await openReads(presentUrl)
-    try {
-      const time = now(systemClock)
-      const revivedKeys = await findKeys(backup.db, running.db, time)
-      return { keys: revivedKeys, apiKeys: await findApiKeys(backup.db, running.db, time) }
-    } finally {
-      await running.close()
-    }
-  } finally {
-    await backup.close()
-  }
-}
-
-async function findKeys(backup: Db, running: Db, time: string): Promise<Revived['keys']> {
-  const projects = await backup
-    .selectFrom('project')
-    .select(['id', 'name'])
-    .orderBy('name')
-    .execute()
-  const found: Revived['keys'] = []
-  for (const { id, name } of projects) {
-    const readActive = async (db: Db) => {
-      const all = await keys.read(db, (rows) => rows.where('project_id', '=', id).orderBy('id'))
-      return all.filter((key) => isActive(key, time))
-    }
-    const valid = new Set((await readActive(running)).map((key) => key.id))
-    const revived = (await readActive(backup)).filter((key) => !valid.has(key.id))
-    found.push(...revived.map((key) => ({ project: name, kid: key.id, label: key.label })))
-  }
-  return found
-}
-
-async function findApiKeys(backup: Db, running: Db, time: string): Promise<Revived['apiKeys']> {
-  const readActive = async (db: Db) =>
-    (await readApiKeys(db, 'all')).filter((apiKey) => isActive(apiKey, time))
-  const current = await readActive(running)
-  const rights = new Map(current.map(({ id, role, projectId }) => [id, `${role} ${projectId}`]))
-  return (await readActive(backup))
-    .filter(({ id, role, projectId }) => rights.get(id) !== `${role} ${projectId}`)
-    .map(({ id, name, role, projectId }) => ({ id, name, role, ...present({ projectId }) }))
-}
-
-/** A line for each, for the operator who decides. */
-function revivedLines({ keys, apiKeys }: Revived): string[] {
-  return [
-    ...keys.map(
-      ({ project, kid, label }) => `Published again: key ${kid} (${label}) of ${project}`,
-    ),
-    ...apiKeys.map(
-      ({ id, name, role, projectId }) =>
-        `Valid again: API key ${id} (${name}), ${role} of ${projectId ?? 'all projects'}`,
-    ),
-  ]
 }
