@@ -1,7 +1,8 @@
 import { existsSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { isPostgres } from '@pubring/server/kernel/storage/database-url'
 import { ownMigrations } from '@pubring/server/kernel/storage/migrations/index'
-import { isPostgres, readSchema, sqliteFileOf } from '@pubring/server/kernel/storage/open'
+import { readSchema, sqliteFileOf } from '@pubring/server/kernel/storage/open'
 import {
   copyDatabase,
   integrityErrors,

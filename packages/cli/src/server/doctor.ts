@@ -5,10 +5,10 @@ import process from 'node:process'
 import { type Config, loadConfig, settings } from '@pubring/server/config/server-settings'
 import { faults } from '@pubring/server/features/log/faults'
 import { countKeys } from '@pubring/server/features/warnings/census'
+import { isPostgres } from '@pubring/server/kernel/storage/database-url'
 import {
   type DatabaseReport,
   inspectDatabase,
-  isPostgres,
   sqliteFileOf,
 } from '@pubring/server/kernel/storage/open'
 import { present } from '@pubring/server/runtime/present'

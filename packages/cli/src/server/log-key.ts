@@ -22,7 +22,8 @@ import process from 'node:process'
 import type { Config } from '@pubring/server/config/server-settings'
 import { readCheckpoint } from '@pubring/server/features/log/signing'
 import type { LogSigner } from '@pubring/server/kernel/context'
-import { isPostgres, sqliteFileOf } from '@pubring/server/kernel/storage/open'
+import { isPostgres } from '@pubring/server/kernel/storage/database-url'
+import { sqliteFileOf } from '@pubring/server/kernel/storage/open'
 import {
   makePrivateFolder,
   moveIntoPlace,

@@ -1,7 +1,7 @@
 import { createDeadline } from '../transport/deadline.ts'
 import { networkErrorReason } from '../transport/network-error.ts'
 import { retryAfterSeconds } from '../transport/retry.ts'
-import { readText } from '../transport/text-chunks.ts'
+import { parseJson, readText } from '../transport/text-chunks.ts'
 import { KeySetError } from './errors.ts'
 import { type Head, parseHead } from './head.ts'
 import { now, type Timestamp } from './timestamp.ts'
@@ -91,7 +91,10 @@ async function readResponse(
     age: matchNumber(headers.get('age'), /^(\d+)/),
     maxAge: matchNumber(headers.get('cache-control'), /(?:^|[,\s])max-age="?(\d+)/i) ?? 0,
   }
-  return status === 304 ? result : { ...result, body: parseJson(text, url) }
+  if (status === 304) return result
+  const body = parseJson(text)
+  if (body === undefined) throw notAKeySet(url)
+  return { ...result, body }
 }
 
 /** A longer response, in characters, is rejected. Key sets have up to 51,200 bytes by default. */
@@ -102,17 +105,9 @@ function matchNumber(text: string | null, pattern: RegExp): number | undefined {
   return digits === undefined ? undefined : Number(digits)
 }
 
-function parseJson(text: string, url: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (cause) {
-    throw notAKeySet(url, cause)
-  }
-}
-
-export function notAKeySet(url: string, cause?: unknown): KeySetError {
+export function notAKeySet(url: string): KeySetError {
   const message = `The response from ${url} is not a key set. Check that it is the issuer of a project and that no proxy responds in its place.`
-  return new KeySetError('key_set_unavailable', message, { cause })
+  return new KeySetError('key_set_unavailable', message)
 }
 
 function statusError({ status, type, headers }: Response, url: string): KeySetError {

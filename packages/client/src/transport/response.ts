@@ -1,7 +1,7 @@
 import { PubringError, type PubringErrorCode } from '../errors.ts'
 import type { Problem } from '../types.ts'
 import { retryAfterSeconds } from './retry.ts'
-import { readText } from './text-chunks.ts'
+import { parseJson, readText } from './text-chunks.ts'
 
 /** What a successful response to an operation has; by default, an object. */
 export type Expectation = {
@@ -132,12 +132,4 @@ function asProblem(body: unknown): Problem | undefined {
   return typeof body.code === 'string' && typeof body.detail === 'string'
     ? (body as Problem)
     : undefined
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -23,3 +23,12 @@ export async function* textChunks(response: Response): AsyncGenerator<string, vo
     await reader.cancel().catch(() => {})
   }
 }
+
+/** The value of a JSON text; undefined if it is not JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -10,6 +10,7 @@ import {
 import { type JwsAlgorithm, jwsAlgorithmNames } from '@pubring/intake/algorithms'
 import { isApiKeySecret } from '../kernel/access/secrets.ts'
 import type { Rate, Witness } from '../kernel/context.ts'
+import { isPostgres } from '../kernel/storage/database-url.ts'
 import { readBounded, readFirstLine, readOr } from '../runtime/files.ts'
 
 /**
@@ -148,10 +149,6 @@ const otherDatabases: readonly [pattern: RegExp, advice: string][] = [
 ]
 
 export const postgresUrl = textThat(isPostgres, 'must be postgres://USER@HOST:PORT/DATABASE')
-
-function isPostgres(url: string): boolean {
-  return /^postgres(ql)?:\/\//.test(url)
-}
 
 export function password(value: string): string {
   if (value === '') throw new Error('must not be empty')

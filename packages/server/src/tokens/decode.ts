@@ -42,8 +42,8 @@ export function decodeToken(token: string): DecodedToken | { fault: string } {
 }
 
 /** Whether every verifier decodes it in the same way. */
-export function checkForm({ warnings }: DecodedToken): Finding {
-  return warnings.length === 0 ? passed('A JWT of three parts.') : failed(warnings.join(' '))
+export function checkForm({ warnings }: DecodedToken, otherwise = failed): Finding {
+  return warnings.length === 0 ? passed('A JWT of three parts.') : otherwise(warnings.join(' '))
 }
 
 /** Texts that are no token, or more than one, by the first pattern that matches. */

@@ -10,7 +10,7 @@ import { parseId } from '../../kernel/values/ids.ts'
 import { isActive, isoTime } from '../../kernel/values/times.ts'
 import { present } from '../../runtime/present.ts'
 import { checkAudience, checkExpiry, checkIssuer, checkNotBefore } from '../../tokens/claims.ts'
-import { type DecodedToken, decodeToken } from '../../tokens/decode.ts'
+import { checkForm, type DecodedToken, decodeToken } from '../../tokens/decode.ts'
 import {
   type Finding,
   failed,
@@ -61,12 +61,15 @@ export async function checkToken(
   const { at } = request
   const past = at === undefined ? undefined : parsePastTime(at, token, now)
   if ('fault' in token) return report([['well_formed', () => failed(token.fault)]])
-  const { header, claims, warnings } = token
+  const { header, claims } = token
   const lives = past && (await keyHistoryOf(kernel.store, projectId))?.lives
   const nowMs = past?.ms ?? now
   const key = findKey(keys, header.kid)
   const selection: Step<TokenCheckStep>[] = [
-    ['well_formed', () => checkForm(warnings)],
+    [
+      'well_formed',
+      () => checkForm(token, (fault) => warned(`${fault} Some verifiers reject such a token.`)),
+    ],
     ['kid_present', () => checkKidPresent(token, keys)],
     ['kid_known', () => checkKidKnown(token, keys, link ? undefined : lives)],
   ]
@@ -101,11 +104,6 @@ async function report(steps: readonly Step<TokenCheckStep>[]): Promise<TokenChec
   const { failed: step, steps: results } = await runSteps(steps)
   if (step === undefined) return { valid: true, steps: results }
   return { valid: false, reason: tokenCheckReasons[step], steps: results }
-}
-
-function checkForm(warnings: readonly string[]): Finding {
-  if (warnings.length === 0) return passed('A JWT of three parts.')
-  return warned(`${warnings.join(' ')} Some verifiers reject such a token.`)
 }
 
 function checkActive(

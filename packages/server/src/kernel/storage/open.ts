@@ -13,6 +13,7 @@ import {
 import { createLedgerReads, type LedgerReader } from '../ledger/reads.ts'
 import type { KeyCount } from '../records.ts'
 import type { CopyListener } from './copy.ts'
+import { isPostgres } from './database-url.ts'
 import { readSchemaState, requireSchema, type SchemaState } from './migrations/index.ts'
 import type { HostReport } from './postgres/startup.ts'
 import type { Db } from './schema.ts'
@@ -129,10 +130,6 @@ export function sqliteFileOf(databaseUrl: string): string {
   const file = databaseUrl.slice('sqlite:'.length)
   requireRegularFile(file)
   return file
-}
-
-export function isPostgres(databaseUrl: string): boolean {
-  return /^postgres(ql)?:/.test(databaseUrl)
 }
 
 /** The state of a database, which servers may be using. */
