@@ -86,9 +86,9 @@ export function sessionOperations(send: Send) {
   return {
     /** How people can sign in. Needs no API key. */
     options: async (options?: CallOptions) =>
-      send<SignInOptions>({ ...read('/sign-in-options'), access: 'public' }, options),
+      send<SignInOptions>({ ...read('/sign-in-options', 'consoleUrl'), access: 'public' }, options),
     /** Who the caller is: a person or an API key, with their roles and their session. */
-    self: async (options?: CallOptions) => send<Self>(read('/self'), options),
+    self: async (options?: CallOptions) => send<Self>(read('/self', 'type'), options),
     /** Exchanges the API key of this client for a session, whose secret is in a cookie. */
     create: async (options?: CallOptions) => send<Session>(create(path), options),
     /** Live sessions, oldest first: those of the caller; for admins and auditors of all projects all. */
@@ -101,7 +101,7 @@ export function sessionOperations(send: Send) {
       send<void>({ ...remove(path), query: { person } }, options),
     /** Ends the session of this client. */
     signOut: async (options?: CallOptions) =>
-      send<SignedOut>({ ...read(`${path}/self`), method: 'DELETE' }, options),
+      send<SignedOut>({ method: 'DELETE', path: `${path}/self`, retry: 'always' }, options),
   }
 }
 

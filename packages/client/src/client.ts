@@ -153,9 +153,9 @@ export function createClient(options: ClientOptions): Client {
   return {
     url: transport.url,
     search: (text, { limit, ...options } = {}) =>
-      send({ ...read('/search'), query: { q: text, limit } }, options),
+      send({ ...read('/search', 'results'), query: { q: text, limit } }, options),
     warnings: (options) => send(readList('/warnings'), options),
-    status: (options) => send(read('/status'), options),
+    status: (options) => send(read('/status', 'version'), options),
     projects: projectOperations(transport),
     keys: keyOperations(send),
     rotations: rotationOperations(send),

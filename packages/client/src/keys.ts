@@ -153,6 +153,6 @@ export function keyUseOperations(send: Send) {
       send<void>(remove(`${all(project)}/${pathSegment(reporter, 'reporter')}`), options),
     /** Who has fetched the key set, by user agent, as seen by the replica that answers. */
     verifiers: async (project: string, options?: CallOptions) =>
-      send<Verifiers>(read(`${projectPath(project)}/verifiers`), options),
+      send<Verifiers>(read(`${projectPath(project)}/verifiers`, 'verifiers'), options),
   }
 }

@@ -33,9 +33,11 @@ export async function readPageAfter<Item>(
   return { items, ...(next?.after && { next: next.after }) }
 }
 
-export const read = (path: string): Operation => ({ method: 'GET', path, retry: 'always' })
+export const read = (path: string, member = 'id'): Operation => {
+  return { method: 'GET', path, retry: 'always', member }
+}
 export const readList = (path: string, query: Operation['query'] = {}): Operation => {
-  return { ...read(path), query, list: true }
+  return { method: 'GET', path, retry: 'always', query, list: true }
 }
 /** A POST that stores something. Not retried if it may have succeeded. */
 export const create = (path: string, body?: object, member = 'id'): Operation => {

@@ -103,7 +103,7 @@ export function logOperations(send: Send) {
       ...options
     }: CallOptions & { project?: string; revision?: number } = {}) => {
       const path = `${project === undefined ? '' : projectPath(project)}/ledger-proof`
-      return send<LedgerProof>({ ...read(path), query: { revision } }, options)
+      return send<LedgerProof>({ ...read(path, 'proof'), query: { revision } }, options)
     },
     /** Signs a checkpoint with all that was acknowledged before. */
     checkpoint: async (options?: CallOptions) =>
@@ -115,8 +115,8 @@ export function logOperations(send: Send) {
 }
 
 export function jwksOperations(send: Send) {
-  const published = (project: string, name: string): Operation => {
-    return { ...read(`${projectPath(project)}/.well-known/${name}`), access: 'public' }
+  const published = (project: string, name: string, member = 'keys'): Operation => {
+    return { ...read(`${projectPath(project)}/.well-known/${name}`, member), access: 'public' }
   }
   return {
     /** All active keys (`jwks-full.json`, RFC 7517). To verify tokens, use `@pubring/client/verify`. */
@@ -127,6 +127,6 @@ export function jwksOperations(send: Send) {
       send<KeyHistory>(published(project, 'key-history.json'), options),
     /** Only by id: a name can change, an issuer must not. */
     discovery: async (projectId: string, options?: CallOptions) =>
-      send<Discovery>(published(projectId, 'openid-configuration'), options),
+      send<Discovery>(published(projectId, 'openid-configuration', 'issuer'), options),
   }
 }
