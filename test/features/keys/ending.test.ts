@@ -209,6 +209,23 @@ test('a key that is switched off can still be given an end', async () => {
   expect(answer.json()).toEqual({ kid: key.kid, expireTime })
 })
 
+test('a key changes its end 60 times a minute, and ends at once whenever it wants', async () => {
+  const key = await server.registered()
+  const send = (ms: number, reason?: string) =>
+    end(key.kid, proof(key, { sub: key.kid, expireTime: at(ms), reason }))
+  for (let n = 60; n > 0; n -= 1) expect((await send(n * 60_000)).statusCode).toBe(200)
+  const before = (await events()).length
+  for (const ms of [30_000, 90_000]) expect((await send(ms)).json().code).toBe('rate_limited')
+  expect(await events()).toHaveLength(before)
+  expect((await send(30_000, 'superseded')).statusCode).toBe(200)
+  expect((await send(0)).statusCode).toBe(200)
+  expect((await read(key.kid)).active).toBe(false)
+  expect((await send(0, 'compromised')).statusCode).toBe(200)
+  expect((await send(0)).json().code).toBe('rate_limited')
+  clock.advance(60_000)
+  expect((await send(0)).statusCode).toBe(200)
+})
+
 /** Sends proofs to another server with these limits. */
 async function limitedBy(http: Parameters<typeof startRotationApp>[1]) {
   const limited = await startRotationApp({}, http)

@@ -132,15 +132,12 @@ export function deletionOf({ id, name, role }: ApiKeyRecord): NewEvent {
   return apiKeys.event('deleted', id, { name: { from: name }, role: { from: role } })
 }
 
-/** A command line needs one in 14 minutes. */
-const issued = { type: 'token.exchanged', limit: 20, did: 'renewed an API key of your session' }
-
 export async function issueApiKey(
   tx: Transaction,
   { apiKey, origin }: ApiKeyIssue,
 ): Promise<Outcome<undefined>> {
   const ledger = await lockExchangeLedger(tx, apiKey, origin)
-  await requireRate(ledger, issued)
+  await requireRate(ledger, { type: 'token.exchanged', did: 'renewed your login' })
   await insertIssued(ledger, apiKey)
   return { result: undefined, changed: true }
 }

@@ -10,6 +10,7 @@ import {
   type PublishedDigests,
 } from '../../kernel/ledger/chain.ts'
 import { requireUncontradicted } from '../../kernel/ledger/contradictions.ts'
+import { requireRate } from '../../kernel/ledger/event-rates.ts'
 import { type LockedLedger, lockProjectLedger } from '../../kernel/ledger/locked-ledger.ts'
 import { firstUse } from '../../kernel/ledger/token-uses.ts'
 import { type Db, parseStored } from '../../kernel/storage/schema.ts'
@@ -103,7 +104,9 @@ const endItFirst = ' Until then, deactivate the key without a reason.'
 
 /**
  * Sets the end of the key or brings it nearer, at once if the time is past. A proof counts once, even if the
- * key ends earlier anyway: repeated, it changes nothing, and must not undo what a person did since.
+ * key ends earlier anyway: repeated, it changes nothing, and must not undo what a person did since. Throws
+ * `rate_limited` for many, but never for one that ends the key at once or has a stronger reason: who stole the
+ * private key must not keep its owner from that.
  */
 export async function endKey(
   tx: Transaction,
@@ -119,6 +122,9 @@ export async function endKey(
     if (patched === key) return { result: end, changed: false }
     throw invalidProof('Its jti was used before.')
   }
+  const endsNow = isActive(key, origin.time) && !isActive(patched, origin.time)
+  if (!endsNow && patched.endReason === key.endReason)
+    await requireRate(locked.ledger, { type: 'token.used', did: 'changed the end of this key' })
   const { events } = await patchEvents(tx, locked, [key, patched])
   await appendKeyEvents(tx, locked.ledger, withKey(locked.keySet, patched), [use, ...events])
   return { result: end, changed: true }

@@ -37,8 +37,8 @@ const maxSessionsOfProject = 1_000
 const maxSessionsOfOne = 20
 
 /**
- * Creates the session, and ends what it replaces and what is beyond the limits. Throws `rate_limited` for one
- * that would end another of the last minute. Logins of the command line, which a thief of a session may approve,
+ * Creates the session, and ends what it replaces and what is beyond the limits. Throws
+ * `rate_limited` for many within a minute. Logins of the command line, which a thief of a session may approve,
  * count apart: they keep nobody from signing in.
  */
 export async function createSession(
@@ -49,7 +49,6 @@ export async function createSession(
   const ledger = await lockSystemLedger(tx, origin)
   await requireRate(ledger, {
     type: 'session.created',
-    limit: maxSessionsOfOne,
     did: 'signed in',
     isCounted: ({ changes }) =>
       (changes?.approvedBy === undefined) === (submitted.approvedBy === undefined),
