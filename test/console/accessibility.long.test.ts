@@ -311,6 +311,44 @@ test('the buttons of a long form stay above what scrolls below them', async () =
   expect(covering).toEqual([])
 })
 
+test('on a phone, the buttons of a form stay beside each other', async () => {
+  const { client } = console_
+  const { id } = await client.projects.create({ name: 'leaked' })
+  const leaked = await console_.register(id, 'leaked')
+  const expireTime = new Date(Date.now() + 86_400_000).toISOString()
+  await client.keys.update(id, leaked, { expireTime, reason: 'compromised' })
+  const page = await console_.open(`/projects/${id}/keys/${leaked}`, phone)
+  await press('Replace and revoke now')(page)
+  const buttons = ['Cancel', 'Replace and revoke now'].map((name) =>
+    page.getByRole('dialog').getByRole('button', { name }),
+  )
+  const [cancel, replace] = await Promise.all(buttons.map((each) => each.boundingBox()))
+  expect(replace?.y).toBe(cancel?.y)
+})
+
+test('on a card, the buttons of a long form hide what scrolls below them, and waiting fields are readable', async () => {
+  const page = await console_.open(`/projects/${projectId}/rotate/${kid}`)
+  await page.getByRole('button', { name: 'Register key' }).waitFor()
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    await page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor()
+    const [bar, card, opacity] = await page.evaluate<string[]>(`{
+      const look = (selector) => getComputedStyle(document.querySelector(selector))
+      const parts = ['.form-actions', '.mantine-Card-root'].map((each) => look(each).backgroundColor)
+      ;[...parts, look('input:disabled').opacity]
+    }`)
+    expect([bar, opacity]).toEqual([card, '1'])
+  }
+})
+
+test('a tooltip is not wider than the window', async () => {
+  const page = await console_.open(`/projects/${projectId}/keys`)
+  await page.setViewportSize({ width: 320, height: 800 })
+  await page.locator('main time').first().hover()
+  await page.getByRole('tooltip').waitFor()
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320)
+})
+
 test('axe finds no fault in lists of a phone, without warnings', async () => {
   const page = await console_.open('/no-such-page', phone)
   await page.route('**/v1/warnings*', (route) => route.fulfill({ json: [] }))
@@ -322,6 +360,8 @@ test('axe finds no fault in lists of a phone, without warnings', async () => {
   await page.getByRole('button', { name: 'No warnings' }).click()
   await page.locator('[role=menu]').waitFor()
   expect(await accessibilityViolations(page, '[role=menu]')).toEqual([])
+  const item = "document.querySelector('[role=menuitem]:disabled')"
+  expect(await page.evaluate(`getComputedStyle(${item}).opacity`)).toBe('1')
 })
 
 test('the controls of keys with one label have names of their own', async () => {
@@ -380,6 +420,7 @@ test('with forced colors, states and selections are seen', async () => {
   await expectSeen('[role=tab][aria-selected=true]', unselect('aria-selected'))
   await go(page, `/projects/${projectId}/keys`)
   await page.getByRole('checkbox', { name: 'Select all' }).click()
+  await expectSeen('.mantine-Checkbox-inner', hide('.mantine-Checkbox-icon'))
   await expectSeen('tr[data-selected]', unselect('data-selected'))
   await expectSeen('[aria-pressed=true]', unselect('aria-pressed'))
   await expectSeen('[aria-current=page]', unselect('aria-current'))

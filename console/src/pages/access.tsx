@@ -58,7 +58,7 @@ function PeopleTable({ people }: { people: Person[] }) {
     <Card withBorder padding="sm" mb="sm">
       {people.length === 0 ? (
         <EmptyState title="No sign-ins yet">
-          People appear here when they sign in through the OpenID provider.
+          People appear here when they sign in through the provider that PUBRING_OIDC_ISSUER names.
         </EmptyState>
       ) : (
         <DataTable rows={people} columns={[...personColumns, { title: 'Actions', cell: menu }]} />

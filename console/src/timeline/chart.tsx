@@ -107,8 +107,8 @@ const Track = ({ bar, window, now }: Omit<RowProps, 'projectId'>) => (
 )
 
 export const SpanTable = ({ projectId, bars, window, now }: ChartProps) => (
-  <div className="table-scroll">
-    <Table verticalSpacing={6} className="span-table">
+  <div className="cards-container">
+    <Table verticalSpacing={6} className="cards span-table">
       <Table.Thead>
         <Table.Tr>
           {['Key', 'State', 'From', 'Until', 'Events'].map((title) => (
@@ -144,13 +144,13 @@ const KeyCell = ({ projectId, bar, rows }: { projectId: string; bar: KeyBar; row
 
 const SpanCells = ({ bar, span, now }: { bar: KeyBar; span: Span; now: number }) => (
   <>
-    <Table.Td title={meaningOf(span.state)}>
+    <Table.Td data-label="State" title={meaningOf(span.state)}>
       {labelOf(span.state)}
       {span.from > now && ' (planned)'}
     </Table.Td>
-    <Table.Td>{exactTime(span.from)}</Table.Td>
-    <Table.Td>{untilText(span)}</Table.Td>
-    <Table.Td>
+    <Table.Td data-label="From">{exactTime(span.from)}</Table.Td>
+    <Table.Td data-label="Until">{untilText(span)}</Table.Td>
+    <Table.Td data-label="Events">
       {eventsOf(bar, span).map((event) => (
         <div key={event.revision}>
           <UserText>{sentenceText(event, undefined)}</UserText> by{' '}

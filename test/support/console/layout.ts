@@ -26,6 +26,9 @@ export function layoutFaults(page: Page): Promise<string[]> {
       const isCramped = isBroken || (cell.querySelector('a') !== null && cell.clientWidth < 90)
       if (isVisible(cell) && (isNarrow || isCramped)) faults.push('narrow column: ' + textOf(cell))
     }
+    for (const { parentElement: each } of document.querySelectorAll('main table')) {
+      if (each.scrollWidth > each.clientWidth + 1) faults.push('scrolls sideways: ' + textOf(each))
+    }
     for (const badge of document.querySelectorAll('main .mantine-Badge-label')) {
       if (badge.scrollWidth > badge.clientWidth) faults.push('cut off: ' + textOf(badge))
     }
@@ -103,8 +106,10 @@ export async function looksDifferent(
   change: string,
 ): Promise<boolean> {
   const element = await page.locator(selector).first().elementHandle()
-  const before = await element?.screenshot()
+  // Some colors change gradually.
+  const still = { animations: 'disabled' } as const
+  const before = await element?.screenshot(still)
   await page.evaluate(`{ const element = document.querySelector('${selector}'); ${change} }`)
-  const after = await element?.screenshot()
+  const after = await element?.screenshot(still)
   return before === undefined || after === undefined || !before.equals(after)
 }
