@@ -51,22 +51,28 @@ test('it stops before the switch, and anyone resumes; the old key expires by its
   expect(documentOf(json)).toMatchObject({ old, state: 'finished' })
 })
 
-test('interrupted while it waits, it prints the command that resumes it, which ends no key', async () => {
-  const { file, pubring, list, states } = await createProject('left')
-  const controller = new AbortController()
-  const onStderr = (text: string) => {
-    if (text.includes('2. Until every verifier knows it')) controller.abort()
-  }
-  const args = ['key', 'rotate', file, '--label', 'new', '--token-lifetime', '1h', '--switched']
-  const call = { signal: controller.signal, onStderr }
-  const ran = await shell.pubring([...args, '--project', 'left'], call)
-  expect(ran).toMatchObject({ code: 130, stdout: '' })
-  const [, command = ''] = /hint: Resume with: pubring (.*)/.exec(ran.stderr) ?? []
-  expect((await shell.pubring(command.split(' '))).stderr).toMatch(/3\. Now switch the signer/)
-  expect((await pubring('key', 'rotation', 'list')).stdout).toMatch(/\toverlapping\t/)
-  expect((await list())[0]).not.toHaveProperty('expireTime')
-  expect(await states()).toEqual({ old: 'on', new: 'on' })
-})
+test.each([
+  ['left', 'while it waits', '2. Until every verifier knows it'],
+  ['ready', 'after it has waited', '2. Every verifier that honors'],
+])(
+  '%s: interrupted %s, it prints the command that resumes it, which ends no key',
+  async (name, _when, said) => {
+    const { file, pubring, list, states } = await createProject(name)
+    const controller = new AbortController()
+    const onStderr = (text: string) => {
+      if (text.includes(said)) controller.abort()
+    }
+    const args = ['key', 'rotate', file, '--label', 'new', '--token-lifetime', '1h', '--switched']
+    const call = { signal: controller.signal, onStderr }
+    const ran = await shell.pubring([...args, '--project', name], call)
+    expect(ran).toMatchObject({ code: 130, stdout: '' })
+    const [, command = ''] = /hint: Resume with: pubring (.*)/.exec(ran.stderr) ?? []
+    expect((await shell.pubring(command.split(' '))).stderr).toMatch(/3\. Now switch the signer/)
+    expect((await pubring('key', 'rotation', 'list')).stdout).toMatch(/\toverlapping\t/)
+    expect((await list())[0]).not.toHaveProperty('expireTime')
+    expect(await states()).toEqual({ old: 'on', new: 'on' })
+  },
+)
 
 test('the keys must be unambiguous', async () => {
   const { pubring, rotate, states } = await createProject('unclear')

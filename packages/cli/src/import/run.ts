@@ -31,7 +31,6 @@ export async function importSource(
 ): Promise<void> {
   const { all = false, dryRun = false, skipRefused = false, algorithm } = flags
   const { terminal } = session
-  const signal = terminal.interruptSignal()
   const { entries, projects } = await readSource(source, terminal)
   requireProjects(entries, all)
   const project = all ? undefined : session.project
@@ -47,6 +46,7 @@ export async function importSource(
   const bar = createProgressBar(terminal)
   let error: CommandError | undefined
   try {
+    const signal = terminal.interruptSignal()
     error = await sendRows(session, rows, { dryRun, skipRefused, signal, progress: bar.show })
   } catch (failure) {
     bar.stop()

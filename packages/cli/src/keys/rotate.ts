@@ -44,6 +44,7 @@ export async function rotateKey(
       ? await begin(session, file, flags)
       : await findRotation(session, flags.resume)
   const signal = session.terminal.interruptSignal()
+  session.terminal.requestsEnd = signal
   try {
     report(session, await proceed(session, rotation, flags, signal))
   } catch (error) {

@@ -20,7 +20,7 @@ export interface Terminal {
   json: boolean
   /** Aborted by Ctrl-C and SIGTERM, which no longer end the process after the first call. */
   interruptSignal(): AbortSignal
-  /** Aborts the requests of an agent, which may wait for a server that never answers. */
+  /** Aborts the requests of a command that is interrupted: the server may never answer. */
   requestsEnd?: AbortSignal
   /** Lowers the priority of the process, for a command that others shall not wait for. */
   lowerPriority(): void
