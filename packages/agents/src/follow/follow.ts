@@ -42,7 +42,7 @@ export interface FollowOptions {
   log: LogOptions | undefined
 }
 
-interface FollowContext {
+export interface FollowContext {
   clock: Clock
   signal: AbortSignal
   /** Registers what SIGHUP does. */

@@ -7,6 +7,7 @@ import {
   createClient,
   PubringError,
 } from '@pubring/client'
+import { create, repeatable } from '@pubring/client/internal/operations'
 import { createTransport } from '@pubring/client/internal/transport/transport'
 import type { Environment } from '@pubring/server/config/setting'
 import type { SessionKey, SessionKeyRequest } from '@pubring/server/features/sign-in/contract'
@@ -185,14 +186,7 @@ export async function requestSessionKey(
   body: SessionKeyRequest,
 ): Promise<SessionKey> {
   const transport = createTransport({ ...options, retries: 1, userAgent: userAgent() })
-  const retry = body.code === undefined ? 'always' : 'if-not-processed'
-  const operation = {
-    method: 'POST',
-    path: '/session-keys',
-    body,
-    retry,
-    member: 'apiKey',
-  } as const
+  const operation = (body.code === undefined ? repeatable : create)('/session-keys', body, 'apiKey')
   return (await transport.send({ ...operation, access: 'public' })).body as SessionKey
 }
 

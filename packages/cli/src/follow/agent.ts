@@ -1,23 +1,16 @@
 import process from 'node:process'
 import { AgentError } from '@pubring/agents/error'
-import { type Clock, systemClock } from '@pubring/server/runtime/clock'
+import type { FollowContext } from '@pubring/agents/follow/follow'
+import { systemClock } from '@pubring/server/runtime/clock'
 import { configureProxy } from '../connection/session.ts'
 import { CommandError } from '../terminal/failures.ts'
 import { notify, type Terminal } from '../terminal/terminal.ts'
-
-interface AgentContext {
-  clock: Clock
-  signal: AbortSignal
-  /** Registers what SIGHUP does. */
-  onReload(reload: () => void): void
-  report(message: string): void
-}
 
 /** Runs an agent until Ctrl-C or SIGTERM, which is its normal end, or `once`. */
 export async function runAgent(
   terminal: Terminal,
   { once }: { once?: true },
-  run: (context: AgentContext) => Promise<void>,
+  run: (context: FollowContext) => Promise<void>,
 ): Promise<void> {
   const restoreProxy = configureProxy(terminal.env)
   const signal = terminal.interruptSignal()
