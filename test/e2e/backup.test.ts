@@ -140,15 +140,16 @@ describe('pubring restore', () => {
   test('lists what becomes valid again, and asks', async () => {
     const { cwd, server, client } = await startIn('revived')
     const api = createClient({ url: server.url, apiKey: server.apiKey })
-    const [kept, disabled, deleted] = [
-      await client.create(),
-      await client.create(),
-      await client.create(),
-    ].map(String)
-    const [stays, revoked, demoted] = await Promise.all(
-      ['stays', 'revoked', 'demoted'].map((name) => api.apiKeys.create({ name, role: 'admin' })),
-    )
-    for (const made of [stays, revoked, demoted]) rememberSecret('an API key', made?.apiKey ?? '')
+    const kids: string[] = []
+    for (let n = 0; n < 5; n += 1) kids.push(String(await client.create()))
+    const [kept = '', disabled = '', deleted = '', ending = '', longer = ''] = kids
+    const first = new Date(Date.now() + 5_400_000).toISOString()
+    await api.keys.update('default', longer, { expireTime: first })
+    const made: { id: string; apiKey: string }[] = []
+    for (const name of ['stays', 'revoked', 'demoted', 'shortened'])
+      made.push(await api.apiKeys.create({ name, role: 'admin' }))
+    const [stays, revoked, demoted, shortened] = made
+    for (const { apiKey } of made) rememberSecret('an API key', apiKey)
     const { id: project } = await api.projects.get('default')
     const createRule = (name: string) =>
       api.accessRules.create({
@@ -169,20 +170,24 @@ describe('pubring restore', () => {
     await api.accessRules.update(changed.id, { maxLifetime: 60 })
     await api.registrationLinks.delete('default', link.id)
     await api.sessions.end(session)
-    for (const kid of [disabled, deleted])
-      await api.keys.update('default', kid ?? '', { active: false })
-    await api.keys.delete('default', deleted ?? '')
+    for (const kid of [disabled, deleted]) await api.keys.update('default', kid, { active: false })
+    await api.keys.delete('default', deleted)
     await api.apiKeys.delete(revoked?.id ?? '')
     await api.apiKeys.update(demoted?.id ?? '', { role: 'reader' })
+    const soon = new Date(Date.now() + 3_600_000).toISOString()
+    const later = new Date(Date.now() + 7_200_000).toISOString()
+    await api.keys.update('default', ending, { expireTime: soon })
+    await api.keys.update('default', longer, { expireTime: later })
+    await api.apiKeys.update(shortened?.id ?? '', { expireTime: soon })
     await client.create()
     await stopServer(server)
 
     const refused = await pubring(cwd, 'restore', join(cwd, 'b.db'))
     expect(refused.code).toBe(exitCodes.declined.code)
     expect(refused.stderr).toContain(
-      'makes 2 keys, 2 API keys, 2 access rules, 1 session and 1 registration link valid again',
+      'makes 3 keys, 3 API keys, 2 access rules, 1 session and 1 registration link valid again',
     )
-    for (const id of [disabled, deleted])
+    for (const id of [disabled, deleted, ending])
       expect(refused.stderr).toContain(`Published again: key ${id}`)
     expect(refused.stderr).toContain(`API key ${revoked?.id} (revoked), admin of all projects`)
     expect(refused.stderr).toContain(`API key ${demoted?.id} (demoted), admin of all projects`)
@@ -192,7 +197,9 @@ describe('pubring restore', () => {
       )
     expect(refused.stderr).toContain(`session ${session} of ${stays?.id}`)
     expect(refused.stderr).toContain(`registration link ${link.id} (ACME) of default`)
-    for (const id of [kept, `API key ${stays?.id}`, other]) expect(refused.stderr).not.toContain(id)
+    expect(refused.stderr).toContain(`API key ${shortened?.id} (shortened), admin of all projects`)
+    for (const id of [kept, longer, `API key ${stays?.id}`, other])
+      expect(refused.stderr).not.toContain(id)
     expect(readdirSync(join(cwd, 'data')).filter((name) => /restor|replaced/.test(name))).toEqual(
       [],
     )
@@ -200,8 +207,8 @@ describe('pubring restore', () => {
     const { code, stdout } = await pubring(cwd, 'restore', join(cwd, 'b.db'), '--yes', '--json')
     expect(code).toBe(0)
     expect(JSON.parse(stdout)).toMatchObject({
-      keys: [{ kid: disabled }, { kid: deleted }],
-      apiKeys: [{ id: revoked?.id }, { id: demoted?.id, role: 'admin' }],
+      keys: [{ kid: disabled }, { kid: deleted }, { kid: ending }],
+      apiKeys: [{ id: revoked?.id }, { id: demoted?.id, role: 'admin' }, { id: shortened?.id }],
       accessRules: [{ id: rule.id }, { id: changed.id }],
       sessions: [{ id: session, apiKeyId: stays?.id }],
       registrationLinks: [{ project: 'default', id: link.id }],

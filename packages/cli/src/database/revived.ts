@@ -12,7 +12,7 @@ import { systemClock } from '@pubring/server/runtime/clock'
 import { present } from '@pubring/server/runtime/present'
 import { formatCount } from '@pubring/server/runtime/text'
 
-/** What is valid in a backup, and in the database that it replaces is not, or has other rights. */
+/** What is valid in a backup, and in the database that it replaces is not, or has other rights or an earlier end. */
 export type Revived = Awaited<ReturnType<typeof findRevived>>
 
 /** Compares the databases row by row with their ledgers: a contradicted row counts as not valid. */
@@ -33,13 +33,16 @@ export async function findRevived(backupUrl: string, presentUrl: string) {
 /** Long because it has every kind of record that grants something. */
 async function compare(backup: Db, running: Db) {
   const time = now(systemClock)
-  async function revived<Row extends { id: string }>(
+  async function revived<Row extends { id: string; expireTime?: string }>(
     readValid: (db: Db) => Promise<Row[]>,
     rightsOf: (row: Row) => unknown = () => '',
   ): Promise<Row[]> {
     const keyOf = (row: Row) => JSON.stringify([row.id, rightsOf(row)])
-    const valid = new Set((await readValid(running)).map(keyOf))
-    return (await readValid(backup)).filter((row) => !valid.has(keyOf(row)))
+    const valid = new Map((await readValid(running)).map((row) => [keyOf(row), row]))
+    return (await readValid(backup)).filter((row) => {
+      const other = valid.get(keyOf(row))
+      return other === undefined || (row.expireTime ?? '~') > (other.expireTime ?? '~')
+    })
   }
   const projects = await backup
     .selectFrom('project')
@@ -49,13 +52,23 @@ async function compare(backup: Db, running: Db) {
   const found = []
   const foundLinks = []
   for (const { id: projectId, name: project } of projects) {
-    const active = await revived(async (db) => {
-      const all = await keys.read(db, (rows) =>
-        rows.where('project_id', '=', projectId).orderBy('id'),
-      )
-      return all.filter((key) => isActive(key, time))
-    })
-    found.push(...active.map(({ id, label }) => ({ project, kid: id, label })))
+    const active = await revived(
+      async (db) => {
+        const all = await keys.read(db, (rows) =>
+          rows.where('project_id', '=', projectId).orderBy('id'),
+        )
+        return all.filter((key) => isActive(key, time))
+      },
+      ({ endReason }) => endReason === 'compromised',
+    )
+    found.push(
+      ...active.map(({ id, label, expireTime }) => ({
+        project,
+        kid: id,
+        label,
+        ...present({ expireTime }),
+      })),
+    )
     const live = await revived(
       async (db) => {
         const all = await links.read(db, (rows) =>
@@ -92,22 +105,24 @@ async function compare(backup: Db, running: Db) {
   }
 }
 
-type Grant = { id: string; name: string; role: string; projectId?: string }
+type Grant = { id: string; name: string; role: string; projectId?: string; expireTime?: string }
 
-const toGrant = ({ id, name, role, projectId }: Grant) => ({
+const toGrant = ({ id, name, role, projectId, expireTime }: Grant) => ({
   id,
   name,
   role,
-  ...present({ projectId }),
+  ...present({ projectId, expireTime }),
 })
 
 /** A line for each, for the operator who decides. */
 export function revivedLines(revived: Revived): string[] {
+  const until = (time: string | undefined) => (time === undefined ? '' : `, until ${time}`)
   const grant = (noun: string) => (one: Grant) =>
-    `Valid again: ${noun} ${one.id} (${one.name}), ${one.role} of ${one.projectId ?? 'all projects'}`
+    `Valid again: ${noun} ${one.id} (${one.name}), ${one.role} of ${one.projectId ?? 'all projects'}${until(one.expireTime)}`
   return [
     ...revived.keys.map(
-      ({ project, kid, label }) => `Published again: key ${kid} (${label}) of ${project}`,
+      ({ project, kid, label, expireTime }) =>
+        `Published again: key ${kid} (${label}) of ${project}${until(expireTime)}`,
     ),
     ...revived.apiKeys.map(grant('API key')),
     ...revived.accessRules.map(grant('access rule')),
