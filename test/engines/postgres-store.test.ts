@@ -39,7 +39,7 @@ test('text columns compare byte by byte with any collation of the database', asy
 })
 
 const headsOf = (ledgerId: string, revision: number) =>
-  new Map([[ledgerId, { revision, hash: expect.any(String) }]])
+  new Map([[ledgerId, { revision, hash: expect.any(String), eventlessTime: null }]])
 
 test('a change without effect writes nothing and releases its connection', async () => {
   const store = await open('&pool_size=2')
