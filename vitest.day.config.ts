@@ -6,7 +6,7 @@ export default defineConfig({
   test: {
     ...long.test,
     include: [
-      'test/faults/day/{day,keeper-kills}.ts',
+      'test/faults/day/{day,keeper-kills,soak}.ts',
       'test/faults/{rolling-restarts.long,storage-away,upgrade}.test.ts',
       'test/engines/postgres-damage.test.ts',
       'test/kernel/storage/errors.test.ts',

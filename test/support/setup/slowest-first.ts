@@ -11,7 +11,6 @@ const slow = [
   'intake/fresh-keys.long',
   'docs/ledger-verifier.long',
   'faults/kills.long',
-  'faults/soak.long',
   'console/signing-samples.long',
   'kernel/http/server/stalled-readers.long',
   'e2e/held-everywhere.long',

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { countLost, recordFault } from '../support/faults/results.ts'
-import { createServerClient, highLimits } from '../support/server/client.ts'
-import { startServer, temporaryFolder } from '../support/server/process.ts'
+import { countLost, recordFault } from '../../support/faults/results.ts'
+import { createServerClient, highLimits } from '../../support/server/client.ts'
+import { startServer, temporaryFolder } from '../../support/server/process.ts'
 
 const { folder } = temporaryFolder()
 
-/** Duration of the load; `SOAK_SECONDS=600 npm run test:long -- soak` takes ten minutes. */
-const seconds = Number(process.env.SOAK_SECONDS ?? 30)
+/** Duration of the load; `SOAK_SECONDS=600 npm run test:day -- soak` takes ten minutes. */
+const seconds = Number(process.env.SOAK_SECONDS ?? 60)
 
 function memory(pid: number): number {
   const [, kilobytes] = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
